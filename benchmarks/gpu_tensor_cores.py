@@ -172,9 +172,16 @@ def main(size: int) -> None:
             compare(name, program, torch.matmul, a, b)
     a, b = (random(64, 512, 512, dtype=torch.bfloat16) for _ in range(2))
     compare("default, 64 of 512", product(rl.bf16, DEFAULT), torch.bmm, a, b)
+    one = torch.ones((), device="cuda")
+
+    def scaled(a: Any, b: Any) -> Any:
+        """PyTorch's multiplication of floats of 8 bits, whose scales are one here."""
+        return torch._scaled_mm(a, b.t(), one, one, out_dtype=torch.bfloat16, use_fast_accum=True)
+
     other = (
         ("tf32", rl.f32, rl.f32, torch.float32, lambda a, b: torch.matmul(a, b.t())),
         ("i8", rl.i8, rl.i32, torch.int8, lambda a, b: torch._int_mm(a, b.t())),
+        ("f8e4m3fn", rl.f8e4m3fn, rl.bf16, torch.float8_e4m3fn, scaled),
     )
     for name, element, result, dtype, theirs in other:
         program = product(element, DEFAULT, result=result, rows=True)

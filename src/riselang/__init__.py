@@ -38,6 +38,8 @@ if TYPE_CHECKING:
         bool_,
         complex64,
         complex128,
+        f8e4m3fn,
+        f8e5m2,
         f16,
         f32,
         f64,
@@ -175,6 +177,8 @@ if TYPE_CHECKING:
         "einsum",
         "explore",
         "eye",
+        "f8e4m3fn",
+        "f8e5m2",
         "f16",
         "f32",
         "f64",
@@ -271,8 +275,8 @@ _NAME_MODULES = {
         "riselang.dsl.arrays.selections": "clip take_along",
         "riselang.dsl.prelude": "abs add bitcast cast clz complex conj div imag literal map2d "
         "map_seq2d math max min mult pad2d popcount real slide2d sub where zip2d",
-        "riselang.dialects.rise.types": "bf16 bool_ complex128 complex64 f16 f32 f64 i1 i16 i32 "
-        "i64 i8 index u16 u32 u64 u8",
+        "riselang.dialects.rise.types": "bf16 bool_ complex128 complex64 f16 f32 f64 f8e4m3fn "
+        "f8e5m2 i1 i16 i32 i64 i8 index u16 u32 u64 u8",
         "riselang.dsl.conditionals": "if_",
         "riselang.dsl.foreign_functions": "foreign",
         "riselang.dsl.filtering": "compress filter",

@@ -58,6 +58,10 @@ PASSES = _index_by_name(
             "Makes operations on floats report results that are NaN or infinite.",
         ),
         PassSpec(
+            "expand-small-floats", LOWERING,
+            "Computes floats of 8 bits as f32, and converts them by integer ops.",
+        ),
+        PassSpec(
             "approximate-math", LOWERING,
             "Replaces exp, log, tanh and erf with polynomial approximations.",
         ),

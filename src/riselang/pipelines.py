@@ -21,12 +21,17 @@ CHECK_FLOATS = ("check-floats",)
 
 APPROXIMATE_MATH = "approximate-math"
 
+EXPAND_SMALL_FLOATS = "expand-small-floats"
+"""Computes floats of 8 bits as f32; runs before the passes that lower math functions."""
+
 MATH_TO_CALLS = "convert-math-to-calls"
 
 MATH = (APPROXIMATE_MATH, MATH_TO_CALLS)
 """Lowers math functions such as exp; the first pass runs only with `float="relaxed"`."""
 
-RISE_TO_LOOPS = ("convert-rise-to-imperative", "resolve-rise-access", *MATH)
+RISE_TO_LOOPS = (
+    "convert-rise-to-imperative", "resolve-rise-access", EXPAND_SMALL_FLOATS, *MATH,
+)  # fmt: skip
 """riselang's own passes, which every program goes through."""
 
 RAISE_TO_CALLS = ("raise-to-library-calls",)

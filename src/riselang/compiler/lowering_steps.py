@@ -74,9 +74,9 @@ def loop_passes(options: Options) -> list[ModulePass]:
     """Return the passes from loops over access paths to plain MLIR, which is stage `affine`."""
     raising = pipelines.RAISE_TO_CALLS if options.library == "blas" else ()
     planning = pipelines.PLAN_POLYHEDRAL if options.loops == "polyhedral" else ()
-    resolving, *math = pipelines.RISE_TO_LOOPS[1:]
+    resolving, expanding, *math = pipelines.RISE_TO_LOOPS[1:]
     checking = pipelines.CHECK_FLOATS if options.checks_floats else ()
-    names = (resolving, *checking, *math, *raising, *planning)
+    names = (resolving, expanding, *checking, *math, *raising, *planning)
     left_out: set[str] = set()
     left_out |= {pipelines.MATH_TO_CALLS} if options.loops == pipelines.GPU else set()
     left_out |= {pipelines.APPROXIMATE_MATH} if options.float != "relaxed" else set()
@@ -107,6 +107,10 @@ def _make_pass(name: str, options: Options) -> ModulePass:
         return AlignNontemporalStoresPass()
     if name in pipelines.POLL_SIGNALS:
         return PollSignalsPass()
+    if name == pipelines.EXPAND_SMALL_FLOATS:
+        from riselang.lowering.passes.expand_small_floats import ExpandSmallFloatsPass
+
+        return ExpandSmallFloatsPass()
     if name == pipelines.APPROXIMATE_MATH:
         from riselang.lowering.passes.approximate_math import ApproximateMathPass
 

@@ -27,6 +27,7 @@ from riselang.dsl.user_locations import user_location
 from riselang.nat import Nat
 from riselang.support.aligned_arrays import aligned_copy
 from riselang.support.complex_views import view_if_complex
+from riselang.support.element_types import dtype_by_name
 from riselang.support.errors import UserError
 from riselang.term import build
 from riselang.term.inference import Inference
@@ -154,14 +155,6 @@ def exact_array(array: Array, element: RiseType) -> Array | None:
         converted = array.astype(dtype_by_name(names[element]))
     is_exact = is_float(element) or element.is_complex or bool(np.all(converted == array))
     return converted if is_exact and (array.dtype.kind == "b") == (element == i1) else None
-
-
-def dtype_by_name(name: str) -> np.dtype[Any]:
-    if name == "bfloat16":
-        import ml_dtypes
-
-        return np.dtype(ml_dtypes.bfloat16)
-    return np.dtype(name)
 
 
 def nest(shape: Sequence[int | Nat], element: RiseType) -> RiseType:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from riselang.native.mlir.element_dtypes import dtype_of
 from riselang.runtime.arrays import Array
+from riselang.support.element_types import ML_DTYPES, dtype_by_name
 from riselang.support.errors import UserError
 
 
@@ -16,13 +16,17 @@ def to_array(torch: Any, tensor: Any) -> Array:
     if tensor.device.type != "cpu":
         raise UserError(f"expected a tensor on the CPU, but found one on {tensor.device}")
     tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
-    if tensor.dtype == torch.bfloat16:
-        return tensor.view(torch.int16).numpy().view(dtype_of("bf16"))
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name in ML_DTYPES:
+        dtype = dtype_by_name(name)
+        integers = torch.uint8 if dtype.itemsize == 1 else torch.int16
+        return tensor.view(integers).numpy().view(dtype)
     return tensor.numpy()
 
 
 def to_tensor(torch: Any, array: Array) -> Any:
     """Return a tensor with the elements of an array."""
-    if array.dtype == dtype_of("bf16"):
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    if array.dtype.name in ML_DTYPES:
+        integers = np.uint8 if array.dtype.itemsize == 1 else np.int16
+        return torch.from_numpy(array.view(integers)).view(getattr(torch, array.dtype.name))
     return torch.from_numpy(array)

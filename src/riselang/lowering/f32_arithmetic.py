@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from riselang.dialects.arith import CmpfOp, SelectOp, with_i1_result
+from riselang.dialects.arith import CmpfOp, CmpiOp, SelectOp, conversion, with_i1_result
 
 CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 """A multiplication and an addition may become one `fma`."""
@@ -105,13 +105,26 @@ class Arithmetic:
         return self._insert(arith.BitcastOp(x, self.type))
 
     def from_int(self, x: SSAValue) -> SSAValue:
-        return self._insert(arith.SIToFPOp.create(operands=[x], result_types=[self.type]))
+        return self._insert(conversion("arith.sitofp", x, self.type))
 
     def add_int(self, a: SSAValue, b: SSAValue) -> SSAValue:
         return self._insert(arith.AddiOp(a, b))
 
     def sub_int(self, a: SSAValue, b: SSAValue) -> SSAValue:
         return self._insert(arith.SubiOp(a, b))
+
+    def bitwise_and(self, a: SSAValue, mask: int) -> SSAValue:
+        return self._insert(arith.AndIOp(a, self.integer_constant(mask)))
+
+    def bitwise_or(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._insert(arith.OrIOp(a, b))
+
+    def less_int(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._insert(with_i1_result(CmpiOp(a, b, "slt")))
+
+    def extend_int(self, x: SSAValue) -> SSAValue:
+        """Extend an integer with its sign."""
+        return self._insert(conversion("arith.extsi", x, self._integer_type))
 
     def shift_left(self, x: SSAValue, by: int) -> SSAValue:
         return self._insert(arith.ShLIOp(x, self.integer_constant(by)))

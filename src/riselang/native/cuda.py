@@ -28,7 +28,7 @@ HOST_FUNCTIONS = "current", "push", "pop", "allocate", "free", "launch", "descri
 """The driver functions that the host's part of a program calls."""
 MAP_BYTES, MAP_ALIGNMENT = 128, 64
 SWIZZLE_128_BYTES, PROMOTE_128_BYTES = 3, 2
-TENSOR_TYPES = {"i8": 0, "f16": 6, "f32": 7, "bf16": 9}
+TENSOR_TYPES = {"i8": 0, "f8E4M3FN": 0, "f8E5M2": 0, "f16": 6, "f32": 7, "bf16": 9}
 """Numbers of the driver API for tensor maps."""
 
 

@@ -132,7 +132,7 @@ def refuse_masked(value: Any, name: str) -> None:
 
 _PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
     "f": (int, float, np.integer, np.floating),
-    "V": (int, float, np.integer, np.floating),  # ml_dtypes bf16
+    "V": (int, float, np.integer, np.floating),  # those of ml_dtypes
     "i": (int, np.integer),
     "u": (int, np.integer),
     "b": (bool, np.bool_),

@@ -14,7 +14,7 @@ import numpy as np
 
 from riselang.native import cuda
 from riselang.runtime.arrays import Array, DeviceView, address, refuse_masked
-from riselang.support.element_types import BF16, dtype_named
+from riselang.support.element_types import BF16, ML_DTYPES, dtype_by_name, dtype_named
 from riselang.support.errors import UserError
 
 ALIGNMENT = 16
@@ -82,11 +82,9 @@ def to_gpu(array: Any) -> DeviceArray:
 
 def device_view(value: Any, name: str) -> DeviceView:
     """Return a view of an array on a GPU with its address, shape and dtype."""
-    given = getattr(value, INTERFACE)
+    given, dtype = _description(value)
     base_address, is_read_only = given["data"]
-    shape, dtype = tuple(given["shape"]), np.dtype(given["typestr"])
-    if dtype == np.dtype("V2"):
-        dtype = dtype_named(BF16)  # NumPy has no name for it
+    shape = tuple(given["shape"])
     memory: Any = (ctypes.c_char * max(prod(shape) * dtype.itemsize, 1)).from_address(
         base_address or 1
     )
@@ -101,8 +99,35 @@ def device_view(value: Any, name: str) -> DeviceView:
     return array
 
 
+def _description(value: Any) -> tuple[dict[str, Any], np.dtype[Any]]:
+    """Return the interface of an array on a GPU, and its dtype, which may have no name there."""
+    if isinstance(value, DeviceArray):
+        return getattr(value, INTERFACE), value.dtype
+    name = _unnamed_dtype(value)
+    if name:
+        dtype = dtype_by_name(name)
+        torch = sys.modules["torch"]
+        integers = value.view(torch.uint8 if dtype.itemsize == 1 else torch.int16)
+        return getattr(integers, INTERFACE), dtype
+    given = getattr(value, INTERFACE)
+    dtype = np.dtype(given["typestr"])
+    return given, dtype_named(BF16) if dtype == np.dtype("V2") else dtype
+
+
+def _unnamed_dtype(value: Any) -> str:
+    """Return the name of a tensor's dtype, if the interface has none for it; else an empty text.
+
+    PyTorch raises an error for some of them.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(value, torch.Tensor):
+        return ""
+    name = str(value.dtype).removeprefix("torch.")
+    return name if name in ML_DTYPES and value.device.type == "cuda" else ""
+
+
 def is_on_gpu(value: Any) -> bool:
-    return hasattr(value, INTERFACE)
+    return bool(_unnamed_dtype(value)) or hasattr(value, INTERFACE)
 
 
 def new_device_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceView:
@@ -112,20 +137,22 @@ def new_device_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceView
 
 @dataclass(frozen=True)
 class _Integers:
-    """An array of 2-byte elements as integers, for libraries that cannot name its dtype."""
+    """An array as integers of the same size, for libraries that cannot name its dtype."""
 
-    array: Any
+    array: DeviceArray
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        return {**getattr(self.array, INTERFACE), "typestr": "<i2"}
+        bytes = self.array.dtype.itemsize
+        return {**getattr(self.array, INTERFACE), "typestr": "|u1" if bytes == 1 else f"<i{bytes}"}
 
 
 def _to_tensor(torch: Any, result: Any) -> Any:
     """Convert a result to a PyTorch tensor, without a copy."""
-    if np.dtype(getattr(result, INTERFACE)["typestr"]) != np.dtype("V2"):
+    name = result.dtype.name
+    if name not in ML_DTYPES:
         return torch.as_tensor(result, device="cuda")
-    return torch.as_tensor(_Integers(result), device="cuda").view(torch.bfloat16)
+    return torch.as_tensor(_Integers(result), device="cuda").view(getattr(torch, name))
 
 
 def to_argument_library(arguments: Sequence[Any], result: Any) -> Any:

@@ -18,8 +18,8 @@ from riselang.runtime.device_arrays import ALIGNMENT, DeviceArray
 from riselang.runtime.executable import DeviceFunction
 
 DTYPES = frozenset(
-    ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32",
-     "float64")
+    ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float8_e4m3fn",
+     "float8_e5m2", "float32", "float64")
 )  # fmt: skip
 """The dtypes that PyTorch and NumPy have under the same names."""
 TensorKey = tuple[Any, ...]

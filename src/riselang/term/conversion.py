@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, IndexType, IntegerType
 
-from riselang.dialects.rise.types import ScalarType, f32, i1, i64, is_float
+from riselang.dialects.rise.types import ScalarType, f32, i1, i64, is_float, is_small_float
 
 
 def bit_width(type: ScalarType) -> int:
@@ -24,6 +24,9 @@ def conversion_ops(source: ScalarType, target: ScalarType) -> list[tuple[str, Sc
         return []
     if is_float(source) and is_float(target):
         return _float_to_float(source, target)
+    if is_small_float(source) or is_small_float(target):
+        # Floats of 8 bits have no conversions of their own to integers.
+        return [*conversion_ops(source, f32), *conversion_ops(f32, target)]
     if is_float(source):
         return _float_to_integer(target)
     if is_float(target):
@@ -32,11 +35,18 @@ def conversion_ops(source: ScalarType, target: ScalarType) -> list[tuple[str, Sc
 
 
 def _float_to_float(source: ScalarType, target: ScalarType) -> list[tuple[str, ScalarType]]:
+    if is_small_float(source) or is_small_float(target):
+        first = [] if source == f32 else [_between_floats(source, f32)]
+        return first if target == f32 else [*first, _between_floats(f32, target)]
     halves = (Float16Type, BFloat16Type)
     if isinstance(source.element, halves) and isinstance(target.element, halves):
         return [("arith.extf", f32), ("arith.truncf", target)]
+    return [_between_floats(source, target)]
+
+
+def _between_floats(source: ScalarType, target: ScalarType) -> tuple[str, ScalarType]:
     widens = bit_width(source) < bit_width(target)
-    return [("arith.extf" if widens else "arith.truncf", target)]
+    return "arith.extf" if widens else "arith.truncf", target
 
 
 def _float_to_integer(target: ScalarType) -> list[tuple[str, ScalarType]]:

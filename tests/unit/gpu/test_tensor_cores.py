@@ -168,6 +168,25 @@ def test_other_types_are_multiplied(emulate: Emulate, monkeypatch: pytest.Monkey
     assert fragment[0, 0, 5, 7] == 1 + a[9].astype(np.int32) @ b[11].astype(np.int32)
 
 
+@pytest.mark.parametrize("type", ["f8e4m3fn", "f8e5m2"])
+def test_floats_of_8_bits_are_multiplied(
+    type: str, emulate: Emulate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a")
+    text = product(56, 64, 144, "bf16", b="b", type=type)
+    program = kernel(text)
+    emulate(program.lower())
+    values = arguments(program)
+    expected = values[0].astype(np.float32) @ values[1].astype(np.float32).T
+    found = program(*values)
+    assert np.array_equal(found, expected.astype(found.dtype))
+    short = type[2:6].lower()
+    assert f"k32.f32.{short}.{short}" in program.lower().as_text("ptx")
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_80")
+    with pytest.raises(LimitationError, match="with wgmma"):
+        kernel(text, top_down(SMALL_ROUNDS)).lower().as_text("ptx")
+
+
 @pytest.mark.parametrize(
     ("target", "instruction"),
     [("sm_90a", "wgmma.mma_async"), ("sm_80", "mma.sync"), ("sm_70", "fma.rn.f32")],

@@ -49,8 +49,8 @@ ERRORS = {
     # Numbers
     "1 + «1e999»": "the number 1e999 is too large; write inf for infinity",
     "«1_i7»": (
-        "'i7' is not a scalar type; expected f16, bf16, f32, f64, i1, i8, i16, i32, i64, "
-        "u8, u16, u32, u64, index, complex64, complex128"
+        "'i7' is not a scalar type; expected f8e4m3fn, f8e5m2, f16, bf16, f32, f64, i1, i8, "
+        "i16, i32, i64, u8, u16, u32, u64, index, complex64, complex128"
     ),
     "«300_i8»": "300 cannot be a literal of type i8: it does not fit into 8 bits",
     "«-1_u8»": (

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, TypeAlias, cast
 
+import numpy as np
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
@@ -29,6 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.type_syntax import parse_bare_type, parse_type_body, print_bare_type
 from riselang.dialects.rise.types import (
+    SCALAR_NAMES,
     ArrayType,
     DataType,
     ScalarType,
@@ -37,9 +39,11 @@ from riselang.dialects.rise.types import (
     innermost,
     integer_width,
     is_float,
+    is_small_float,
     wrap_integer,
 )
 from riselang.nat import Nat
+from riselang.support.element_types import dtype_named
 
 Number = int | float
 Numbers: TypeAlias = "Number | tuple[Numbers, ...]"
@@ -294,6 +298,8 @@ def _float_from_bits(number: Number, type: ScalarType) -> Number:
     if not is_float(type):
         return number
     bits = int(number)
+    if is_small_float(type):
+        return float(np.uint8(bits).view(dtype_named(SCALAR_NAMES[type])))
     if isinstance(type.element, BFloat16Type):
         return struct.unpack("<f", struct.pack("<I", bits << 16))[0]
     code = STRUCT_FORMATS[cast("type[Float32Type]", type.element.__class__)]

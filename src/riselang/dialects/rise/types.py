@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from xdsl.dialects.builtin import (
     BFloat16Type,
     ComplexType,
+    Float8E4M3FNType,
+    Float8E5M2Type,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -33,7 +35,8 @@ from riselang.nat import Nat, as_nat
 SIGNED_WIDTHS = (1, 8, 16, 32, 64)
 UNSIGNED_WIDTHS = (8, 16, 32, 64)
 INDEX_WIDTH = 64
-FLOAT_TYPES = (Float16Type, BFloat16Type, Float32Type, Float64Type)
+SMALL_FLOAT_TYPES = (Float8E4M3FNType, Float8E5M2Type)
+FLOAT_TYPES = (*SMALL_FLOAT_TYPES, Float16Type, BFloat16Type, Float32Type, Float64Type)
 
 
 @compare_by_identity
@@ -143,7 +146,7 @@ class ScalarType(DataType):
         if isinstance(self.element, ComplexType) and _is_complex_element(self.element):
             return
         raise VerifyException(
-            f"{self.element} is not a scalar type; expected f16, bf16, f32, f64, "
+            f"{self.element} is not a scalar type; expected f8E4M3FN, f8E5M2, f16, bf16, f32, f64, "
             "i1, i8, i16, i32, i64, ui8, ui16, ui32, ui64 or index"
         )
 
@@ -355,6 +358,7 @@ def scalar(element: TypeAttribute) -> ScalarType:
     return ScalarType(element)
 
 
+f8e4m3fn, f8e5m2 = (ScalarType(type()) for type in SMALL_FLOAT_TYPES)
 f16 = ScalarType(Float16Type())
 bf16 = ScalarType(BFloat16Type())
 f32 = ScalarType(Float32Type())
@@ -368,7 +372,7 @@ complex64, complex128 = (ScalarType(ComplexType(part.element)) for part in (f32,
 index = ScalarType(IndexType())
 
 SCALARS: Mapping[str, ScalarType] = {
-    "f16": f16, "bf16": bf16, "f32": f32, "f64": f64,
+    "f8e4m3fn": f8e4m3fn, "f8e5m2": f8e5m2, "f16": f16, "bf16": bf16, "f32": f32, "f64": f64,
     "i1": i1, "i8": i8, "i16": i16, "i32": i32, "i64": i64,
     "u8": u8, "u16": u16, "u32": u32, "u64": u64, "index": index,
 }  # fmt: skip
@@ -385,6 +389,11 @@ COMPLEX_TYPES: Mapping[RiseType, ScalarType] = {f32: complex64, f64: complex128}
 
 def is_float(type: RiseType) -> bool:
     return isinstance(type, ScalarType) and isinstance(type.element, FLOAT_TYPES)
+
+
+def is_small_float(type: RiseType) -> bool:
+    """Whether it is a float of 8 bits, which no instruction of a CPU computes with."""
+    return isinstance(type, ScalarType) and isinstance(type.element, SMALL_FLOAT_TYPES)
 
 
 def is_unsigned(type: RiseType) -> bool:

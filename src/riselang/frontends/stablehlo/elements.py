@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from riselang.native.mlir.stablehlo_graph import GraphValue
 
 HALF_NAMES = ("f16", "bf16")
+SMALL_FLOATS = {"f8E4M3FN": "f8e4m3fn", "f8E5M2": "f8e5m2"}
 FLOAT_NAMES = (*HALF_NAMES, "f32", "f64")
 
 
@@ -33,7 +34,7 @@ class ElementType:
 
     @property
     def is_float(self) -> bool:
-        return self.scalar_name in FLOAT_NAMES
+        return self.name in FLOAT_NAMES or self.name in SMALL_FLOATS
 
     @property
     def is_boolean(self) -> bool:
@@ -59,6 +60,7 @@ class ElementType:
 ELEMENT_TYPES: Mapping[str, ElementType] = {
     name: ElementType(name, scalar)
     for name, scalar in (
+        *SMALL_FLOATS.items(),
         *((name, name) for name in (*FLOAT_NAMES, "i1", "i8", "i16", "i32", "i64")),
         *((f"ui{width}", f"u{width}") for width in (8, 16, 32, 64)),
         ("complex<f32>", "complex64"), ("complex<f64>", "complex128"),

@@ -10,8 +10,10 @@ import json
 from dataclasses import asdict, dataclass, replace
 from math import prod
 
-ELEMENT_BYTES = {"bf16": 2, "f16": 2, "f32": 4, "i8": 1}
+ELEMENT_BYTES = {"bf16": 2, "f16": 2, "f32": 4, "i8": 1, "f8E4M3FN": 1, "f8E5M2": 1}
 """The bytes of each type of element that tensor cores multiply."""
+MMA_ELEMENTS = ("bf16", "f16", "f32", "i8")
+"""The types of elements that the instruction `mma` multiplies on all GPUs that have it."""
 WARP_SIZE = 32
 
 
@@ -157,6 +159,9 @@ def _why_no_map(operand: TileOperand, count: int, element_bytes: int) -> str | N
 
 
 def _why_not_mma(product: TensorProduct) -> str | None:
+    if product.element not in MMA_ELEMENTS:
+        names = ", ".join(MMA_ELEMENTS)
+        return f"expected {names}: tensor cores multiply {product.element} with wgmma"
     threads = product.warps * WARP_SIZE
     operands = ((product.rows, product.row_count), (product.columns, product.column_count))
     if product.is_padded:

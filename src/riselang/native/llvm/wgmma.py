@@ -22,7 +22,10 @@ ATOM_BYTES = 8 * SWIZZLE_BYTES
 """The bytes of the smallest part of a tile: eight rows."""
 SWIZZLED = 1 << 62
 """The mark of the permuted layout in a matrix descriptor."""
-TYPES = {"bf16": "f32.bf16.bf16", "f16": "f32.f16.f16", "f32": "f32.tf32.tf32", "i8": "s32.s8.s8"}
+TYPES = {
+    "bf16": "f32.bf16.bf16", "f16": "f32.f16.f16", "f32": "f32.tf32.tf32", "i8": "s32.s8.s8",
+    "f8E4M3FN": "f32.e4m3.e4m3", "f8E5M2": "f32.e5m2.e5m2",
+}  # fmt: skip
 
 
 def box(operand: TileOperand, count: int, element_bytes: int) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from riselang.native.mlir import bindings as mlir
 from riselang.native.mlir.bytecode import bytecode_to_text
-from riselang.native.mlir.element_dtypes import dtype_of
+from riselang.native.mlir.element_dtypes import SMALL_FLOATS, dtype_of
 from riselang.native.mlir.stablehlo_graph import (
     GraphBlock,
     GraphFunction,
@@ -396,20 +396,21 @@ def _read_dense(attribute: Any, ir: Any) -> Any:
         return np.broadcast_to(
             np.asarray(_attribute_value(attribute.get_splat_value()), dtype), shape
         )
-    if element == "bf16":
-        return _parse_bfloats(str(attribute), dtype).reshape(shape)
+    if element in SMALL_FLOATS:
+        return _parse_small_floats(str(attribute), dtype).reshape(shape)
     return np.array(attribute, dtype).reshape(shape)
 
 
-def _parse_bfloats(text: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def _parse_small_floats(text: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Parse the elements of `dense<...>`, for which the wheel has no accessor."""
     body = text[text.index("<") + 1 : text.rindex(">", 0, text.rindex(":"))]
     if body.startswith('"0x'):
         return np.frombuffer(bytes.fromhex(body[3:-1]), dtype)
     words = re.findall(r"0x[0-9A-Fa-f]+|[-+.\w]+", body)
+    bits = np.dtype(f"u{dtype.itemsize}")
     return np.array(
         [
-            np.uint16(int(word, 16)).view(dtype) if word.startswith("0x") else float(word)
+            np.array(int(word, 16), bits).view(dtype) if word.startswith("0x") else float(word)
             for word in words
         ],
         dtype,

@@ -11,7 +11,8 @@ from riselang.native.mlir.stablehlo import parse_to_generic_text
 
 _OP = re.compile(r'^\s*(?:%[^=\n]*=\s*)?"?(?:stablehlo|chlo)\.\w', re.MULTILINE)
 _FLOATS = re.compile(
-    r"dense<(?P<numbers>[^<>\"]+)> : tensor<(?P<shape>(?:\d+x)*)(?P<type>f64|f32|f16|bf16)>"
+    r"dense<(?P<numbers>[^<>\"]+)> : tensor<(?P<shape>(?:\d+x)*)"
+    r"(?P<type>f64|f32|f16|bf16|f8E4M3FN|f8E5M2)>"
 )
 _NUMBER = re.compile(r"[^\s,\[\]]+")
 _DTYPES: dict[str, np.dtype[np.generic]] = {
@@ -19,6 +20,8 @@ _DTYPES: dict[str, np.dtype[np.generic]] = {
     "f32": np.dtype(np.float32),
     "f16": np.dtype(np.float16),
     "bf16": np.dtype(ml_dtypes.bfloat16),
+    "f8E4M3FN": np.dtype(ml_dtypes.float8_e4m3fn),
+    "f8E5M2": np.dtype(ml_dtypes.float8_e5m2),
 }
 
 

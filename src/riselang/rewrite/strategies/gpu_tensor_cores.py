@@ -15,6 +15,8 @@ from riselang.dialects.rise.types import (
     ScalarType,
     bf16,
     element_of,
+    f8e4m3fn,
+    f8e5m2,
     f16,
     f32,
     i8,
@@ -57,7 +59,9 @@ from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, inside, normalize, top_down
 from riselang.term.nodes import Lambda, Term
 
-TYPES: tuple[tuple[RiseType, ScalarType], ...] = ((bf16, f32), (f16, f32), (f32, f32), (i8, i32))
+TYPES: tuple[tuple[RiseType, ScalarType], ...] = (
+    (bf16, f32), (f16, f32), (f32, f32), (i8, i32), (f8e4m3fn, f32), (f8e5m2, f32),
+)  # fmt: skip
 """The types of the elements and of the sums for which tensor cores are used."""
 ROW_BYTES = 16
 """The number of bytes of which the rows of a matrix must be a multiple."""
