@@ -28,6 +28,9 @@ from support.guarded_gpu import FILLS, GuardedGpu
 from support.programs import Program, seeded_program
 from support.values import same
 
+STEP = 200
+"""The number of programs after which the counts are printed."""
+
 
 def random_program(seed: int) -> Program:
     program = seeded_program(seed, compiled=True)
@@ -82,6 +85,8 @@ def main() -> None:
                 counts[answer.partition(":")[0]] += 1
                 if answer not in ("ran", "refused"):
                     print(f"seed {number}: {answer}", flush=True)
+                if counts.total() % STEP == 0:
+                    print(dict(counts), flush=True)
             seed, guarded = seed + missing, guarded + missing
             print(dict(counts), flush=True)
     sys.exit(counts["ran"] != counts.total() - counts["refused"])

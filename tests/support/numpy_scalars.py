@@ -16,6 +16,7 @@ import numpy as np
 Array = np.ndarray[Any, np.dtype[Any]]
 
 DTYPES: Mapping[str, Any] = {
+    "f8e4m3fn": ml_dtypes.float8_e4m3fn, "f8e5m2": ml_dtypes.float8_e5m2,
     "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64,
     "i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
     "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64, "index": np.int64,
@@ -24,7 +25,7 @@ WIDTHS = {
     "i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "u8": 8, "u16": 16, "u32": 32, "u64": 64,
     "index": 64,
 }  # fmt: skip
-SMALL_FLOATS = ("f16", "bf16")
+SMALL_FLOATS = ("f8e4m3fn", "f8e5m2", "f16", "bf16")
 
 
 def evaluate(
