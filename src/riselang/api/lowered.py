@@ -177,6 +177,16 @@ class Lowered:
             Lowered(self.name, split.second, self.results, options),
         )
 
+    @with_deep_stack
+    def without_unread_parameters(
+        self, parameters: int, known: Set[int]
+    ) -> tuple[Lowered, tuple[int, ...]]:
+        """Drop the `known` parameters that are not read; return the positions of the others."""
+        from riselang.rewrite.staging import drop_unread_parameters
+
+        term, kept = drop_unread_parameters(self.source, parameters, known)
+        return Lowered(self.name, term, self.results, self.options), kept
+
     @property
     def parameter_types(self) -> tuple[RiseType, ...]:
         """The parameter types, whose sizes type inference may have refined."""

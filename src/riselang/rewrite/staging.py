@@ -9,7 +9,7 @@ of vectors are passed between the stages as arrays of scalars.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import reduce
 
@@ -57,6 +57,25 @@ def split_by_known_parameters(term: Term, parameters: int, known: Set[int]) -> S
 
 
 @recursive
+def drop_unread_parameters(
+    term: Term, parameters: int, known: Set[int]
+) -> tuple[Term, tuple[int, ...]]:
+    """Drop the known parameters that a program does not read.
+
+    Returns the program, and the positions of the others among the first `parameters`.
+    """
+    layers, body = split_lambdas(term, parameters)
+    kept: list[int] = []
+    # From the inside out, so that the indices of outer variables stay valid.
+    for position in reversed(range(parameters)):
+        if position in known and not mentions(body, len(kept)):
+            body = drop_lambda(body, len(kept))
+        else:
+            kept.insert(0, position)
+    return wrap_in_lambdas([layers[position] for position in kept], body), tuple(kept)
+
+
+@recursive
 def store_named_arrays(term: Term, parameters: int) -> Term:
     """Store the arrays that a program computes and names, as the lowering does anyway."""
     layers, body = split_lambdas(term, parameters)
@@ -98,8 +117,8 @@ def _stage_calls(body: Term, outer: int, parameters: int, known: Set[int]) -> Te
     stages = split_by_known_parameters(function, len(inputs), known_positions) if calls else None
     inner = continuation.body
     if stages is not None:
-        inner = _pass_values(inner, stages, known_positions)
-        function = stages.second
+        function, kept = drop_unread_parameters(stages.second, len(inputs), known_positions)
+        inner = _pass_values(inner, stages, known_positions, function.type, kept)
     inner = _stage_calls(inner, outer + 1, parameters, known)
     return bind_value(function, inner, continuation.name)
 
@@ -139,8 +158,13 @@ def _is_known(term: Term, level: int, parameters: int, known: Set[int]) -> bool:
     return isinstance(term, Bound) and parameters - 1 - (term.index - level) in known
 
 
-def _pass_values(body: Term, stages: Stages, known_positions: Set[int]) -> Term:
-    """Bind the values of the first stage, and pass them to each call to the function."""
+def _pass_values(
+    body: Term, stages: Stages, known_positions: Set[int], type: RiseType, kept: Sequence[int]
+) -> Term:
+    """Bind the values of the first stage, and pass them to each call to the function.
+
+    The function has a new type, and takes only the `kept` of its arguments, and the values.
+    """
     count = stages.values
 
     def visit(term: Term, level: int) -> Term:
@@ -153,9 +177,9 @@ def _pass_values(body: Term, stages: Stages, known_positions: Set[int]) -> Term:
             assert isinstance(first_stage, Lambda)
             first_stage = instantiate(first_stage.body, arguments[position])
         values = _tuple_parts(first_stage, count)
-        call_arguments = [shift(each, count) for each in arguments]
+        call_arguments = [shift(arguments[each], count) for each in kept]
         call_arguments += [Bound(count - 1 - i, value.type) for i, value in enumerate(values)]
-        call = apply_all(Bound(level + count, stages.second.type), call_arguments)
+        call = apply_all(Bound(level + count, type), call_arguments)
         for number in reversed(range(count)):
             stored_value = apply_all(
                 Pattern(TO_MEM, ("heap", values[number].type)), [values[number]]

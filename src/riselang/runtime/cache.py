@@ -21,12 +21,15 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
+from typing import Any, TypeVar
 
 from riselang.support import config
 
+Buffer = TypeVar("Buffer")
 SUFFIX = ".kernel"
 _TEMPORARY_SUFFIX = ".partial"
 _TEMPORARY_LIFETIME = 3600.0
@@ -35,6 +38,8 @@ _HASH = hashlib.sha256
 _MAGIC = b"riselang kernel 2\n"
 _HEADER_SIZE = len(_MAGIC) + _HASH().digest_size
 """The offset of the content in an entry."""
+_PART = 1 << 18
+"""How many bytes are read before they are hashed."""
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _PRUNE_TARGET = 0.75
 """The fraction of the size limit to which a cache that exceeds it is pruned."""
@@ -64,16 +69,23 @@ class KernelCache:
 
     def read(self, key: str, *, touch: bool = True) -> bytes | None:
         """Return the content of an entry; None if it is missing, damaged or not trusted."""
+        content = self.read_into(key, bytearray, touch=touch)
+        return None if content is None else bytes(content)
+
+    def read_into(
+        self, key: str, allocate: Callable[[int], Buffer], *, touch: bool = True
+    ) -> Buffer | None:
+        """Like `read`, in a buffer of the size that `allocate` gets."""
         try:
-            with open(self._path(key), "rb", opener=_open_regular_file) as file:
+            with open(self._path(key), "rb", 0, opener=_open_regular_file) as file:
                 status = os.fstat(file.fileno())
                 if not self._is_trusted(status):
                     return None
                 header = file.read(_HEADER_SIZE)
                 if not header.startswith(_MAGIC):
                     return None
-                content = file.read(status.st_size)
-                if header != _MAGIC + _checksum(key, content):
+                content = allocate(status.st_size - _HEADER_SIZE)
+                if header != _MAGIC + _read_content(file, key, content):
                     return None
                 if touch:
                     _touch(file.fileno(), self._path(key))
@@ -116,6 +128,10 @@ class KernelCache:
             with contextlib.suppress(OSError):
                 os.unlink(name)
             raise
+
+    def has(self, key: str) -> bool:
+        """Return whether there is an entry, which may be damaged."""
+        return self._path(key).exists()
 
     def entries(self) -> list[CacheEntry]:
         """Return the entries, most recently used first."""
@@ -194,6 +210,16 @@ def _claim_prune() -> bool:
         return False
     _next_prune[0] = now + _PRUNE_INTERVAL
     return True
+
+
+def _read_content(file: FileIO, key: str, content: Any) -> bytes:
+    """Read the content of an entry, and return its checksum."""
+    hashed, rest = _HASH(key.encode()), memoryview(content)
+    # Part by part: a part is hashed while it is in the CPU's caches.
+    while rest and (count := file.readinto(rest[:_PART])):
+        hashed.update(rest[:count])
+        rest = rest[count:]
+    return b"" if rest or file.read(1) else hashed.digest()
 
 
 def _checksum(key: str, content: bytes) -> bytes:

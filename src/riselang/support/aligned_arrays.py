@@ -11,6 +11,13 @@ MIN_BYTES = 1 << 10
 """The size in bytes of the smallest array that is worth the additional memory."""
 
 
+def aligned_bytes(size: int) -> np.ndarray[Any, np.dtype[Any]]:
+    """Return bytes that start at a cache line and are not initialized."""
+    memory = np.empty(size + CACHE_LINE, np.uint8)
+    start = -memory.ctypes.data % CACHE_LINE
+    return memory[start : start + size]
+
+
 def aligned_copy(array: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[Any]]:
     """Return a copy in row-major order that starts at a cache line, if it is not small.
 
@@ -19,8 +26,6 @@ def aligned_copy(array: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dt
     """
     if array.nbytes < MIN_BYTES:
         return np.array(array, order="C")
-    memory = np.empty(array.nbytes + CACHE_LINE, np.uint8)
-    start = -memory.ctypes.data % CACHE_LINE
-    copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy = aligned_bytes(array.nbytes).view(array.dtype).reshape(array.shape)
     copy[...] = array
     return copy

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from ml_dtypes import bfloat16
 
 from riselang.frontends.stablehlo.elements import ELEMENT_TYPES, TensorType
 from riselang.frontends.stablehlo.model.origin import Signature
 from riselang.frontends.stablehlo.model.program_metadata import decode_metadata, encode_metadata
 
 F32 = ELEMENT_TYPES["f32"]
-CONSTANTS = (
-    np.arange(6, dtype=np.float32).reshape(2, 3),
-    np.array(True),
-    np.array([1.5, -2.0], bfloat16),
-    np.zeros((0, 4), np.int64),
-    np.array([1 + 2j], np.complex64),
-)
+CONSTANTS = (TensorType((2, 3), F32), TensorType((), ELEMENT_TYPES["complex<f32>"]))
 SIGNATURE = Signature("f", ("x",), (TensorType((2,), F32),), (TensorType((), F32),), CONSTANTS)
 
 
@@ -28,12 +20,10 @@ def test_what_is_written_is_read() -> None:
     signature = found.signature
     assert signature.arguments == SIGNATURE.arguments
     assert signature.results == SIGNATURE.results
-    for mine, wanted in zip(signature.constants, CONSTANTS, strict=True):
-        assert (mine.dtype, mine.shape) == (wanted.dtype, wanted.shape)
-        np.testing.assert_array_equal(mine, wanted)
+    assert signature.constants == CONSTANTS
 
 
-@pytest.mark.parametrize("size", [0, 3, 8, 20, 300, -1])
+@pytest.mark.parametrize("size", [0, 3, 8, 20, -1])
 def test_a_part_of_an_entry_is_nothing(size: int) -> None:
     assert decode_metadata(encode_metadata(SIGNATURE, "key")[:size]) is None
 

@@ -10,7 +10,7 @@ import pytest
 from riselang.dialects.rise.types import ArrayType, RiseType, result_types, uncurry
 from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
 from riselang.notation.program import parse_term
-from riselang.rewrite.staging import split_by_known_parameters
+from riselang.rewrite.staging import drop_unread_parameters, split_by_known_parameters
 from riselang.term.nodes import Term
 
 PACKED = """
@@ -78,6 +78,10 @@ def test_two_stages_compute_what_one_does(text: str, known: set[int], values: in
     (found,) = computed(stages.second, [*arrays, *first])
     (wanted,) = computed(term, arrays)
     np.testing.assert_array_equal(found, wanted)
+    program, kept = drop_unread_parameters(stages.second, len(inputs), known)
+    assert set(range(len(inputs))) - known <= set(kept)
+    (found,) = computed(program, [*(arrays[at] for at in kept), *first])
+    np.testing.assert_array_equal(found, wanted)
     # What was computed once is not computed again.
     assert repr(stages.second).count("toMem(heap)") == text.count("toMem(heap)") - values
 
@@ -86,6 +90,13 @@ def test_two_stages_compute_what_one_does(text: str, known: set[int], values: in
 def test_what_depends_on_other_arguments_is_left(text: str, known: set[int]) -> None:
     term = parse_term(text)
     assert split_by_known_parameters(term, len(uncurry(term.type)[0]), known) is None
+
+
+def test_a_bound_argument_that_is_only_packed_is_not_passed_again() -> None:
+    term = parse_term(PACKED)
+    stages = split_by_known_parameters(term, 2, {0})
+    assert stages is not None
+    assert drop_unread_parameters(stages.second, 2, {0})[1] == (1,)
 
 
 def _shape(type: RiseType) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from riselang.frontends.frameworks import require_framework
 from riselang.frontends.onnx import FRONT_END
 from riselang.frontends.stablehlo.model.body import ModelBody
 from riselang.frontends.stablehlo.model.model import Model
+from riselang.frontends.stablehlo.model.model_file import ModelFile, hash_file
 from riselang.frontends.stablehlo.model.origin import ModelOrigin, model_options, model_strategy
 from riselang.support.config import Options
 from riselang.support.errors import UserError
@@ -28,15 +29,16 @@ def read_onnx(source: str | Path | bytes | Any, choices: dict[str, Any]) -> Any:
     backend = choices.pop("backend", "compile")
     strategy = model_strategy(choices.pop("strategy", None))
     options = model_options(**choices)
-    content = _content_of(source)
-    if content is not None:
-        body = ModelBody(_origin(content, options), backend, options, strategy)
+    known = _known_content(source)
+    if known is not None:
+        body = ModelBody(_origin(known, options), backend, options, strategy)
         if body.is_cached:
             return Model(body)
     # Imported only where needed: a cached model does without the conversion.
     from riselang.frontends.onnx.model import make_onnx_model
     from riselang.frontends.onnx.reading import load_proto
 
+    content = known.read() if isinstance(known, ModelFile) else known
     proto = load_proto(source if content is None else content)
     if content is None:
         try:
@@ -46,19 +48,19 @@ def read_onnx(source: str | Path | bytes | Any, choices: dict[str, Any]) -> Any:
     return make_onnx_model(_origin(content, options), backend, options, strategy, proto)
 
 
-def _origin(content: bytes, options: Options) -> ModelOrigin:
+def _origin(content: bytes | ModelFile, options: Options) -> ModelOrigin:
     return ModelOrigin(content, "<onnx>", reader="onnx", float=options.float)
 
 
-def _content_of(source: Any) -> bytes | None:
-    """Return the bytes of a model, if they contain all its weights: those in other files may change
-    separately. A file with another suffix may be text."""
+def _known_content(source: Any) -> bytes | ModelFile | None:
+    """Return the bytes of a model, or their file, if they contain all its weights: those in other
+    files may change separately. A file with another suffix may be text."""
     if isinstance(source, bytes):
         return source
     if not isinstance(source, str | Path) or Path(source).suffix != ".onnx":
         return None
     try:
-        content = Path(source).read_bytes()
+        file, is_split = hash_file(Path(source), EXTERNAL_FIELD)
     except (OSError, ValueError):
         return None  # `load_proto` reports why it cannot be read
-    return None if EXTERNAL_FIELD in content else content
+    return None if is_split else file

@@ -279,8 +279,13 @@ class SplitBody(ModelBody):
                 )
             np.copyto(array, result)
 
-    def bound_code(self, known: frozenset[int]) -> None:
+    def bound_program(self, bound: Mapping[str, Any]) -> None:
         return None
+
+    @cached_property
+    def constants(self) -> tuple[Any, ...]:
+        """None: each unit has its own."""
+        return ()
 
     def bind_arrays(self, fixed: Sequence[Any]) -> PreparedCall | None:
         return None

@@ -30,27 +30,35 @@ class BoundCode:
     precomputation: Compiled
     """Takes the bound arguments."""
     main_program: Compiled
-    """Takes all arguments and constants, followed by the precomputed values."""
+    """Takes the other arguments and the bound ones that it reads, then the precomputed values."""
+    kept: tuple[int, ...]
+    """The positions of these among all arguments and constants."""
+
+    def bind(self, arrays: Sequence[Any]) -> list[Any]:
+        """Return what the main program takes: None for arguments that are not bound."""
+        return [*(arrays[each] for each in self.kept), *self.precompute(arrays)]
 
     def precompute(self, arrays: Sequence[Any]) -> list[Any]:
-        """Return the values that depend only on the bound arguments."""
-        result = self.precomputation.run(arrays)
+        """Return the values that depend only on the bound arguments, which are not None."""
+        result = self.precomputation.run([each for each in arrays if each is not None])
         return list(result) if isinstance(result, tuple) else [result]
 
 
 def compile_bound(lowered: Lowered, parameters: int, known: frozenset[int]) -> BoundCode | None:
     """Compile the two parts of a program; None if nothing can be precomputed."""
     programs = lowered.split_by_known_parameters(PRECOMPUTATION_NAME, parameters, known)
-    return None if programs is None else BoundCode(*(each.compile() for each in programs))
+    if programs is None:
+        return None
+    main_program, kept = programs[1].without_unread_parameters(parameters, known)
+    return BoundCode(programs[0].compile(), main_program.compile(), kept)
 
 
 def store_bound_code(cache: KernelCache, key: str, code: BoundCode | None) -> None:
     """Store the cache keys of the two parts, or that nothing can be precomputed."""
-    metadata = (
-        None
-        if code is None
-        else [_program_metadata(each) for each in (code.precomputation, code.main_program)]
-    )
+    metadata: dict[str, Any] | None = None
+    if code is not None:
+        programs = [_program_metadata(each) for each in (code.precomputation, code.main_program)]
+        metadata = {"programs": programs, "kept": code.kept}
     cache.write(key, seal(_KIND, json.dumps(metadata).encode()))
 
 
@@ -59,32 +67,51 @@ def _program_metadata(program: Compiled) -> dict[str, Any]:
     return {"key": program.origin.key, "name": program.function.name, "groups": program.groups}
 
 
+def load_main_program(cache: KernelCache, key: str) -> tuple[Compiled, tuple[int, ...]] | None:
+    """Return the main program, and the positions of its inputs; None if it is not in the cache."""
+    data = cache.read(key)
+    try:
+        metadata = None if data is None else _read_metadata(data)
+        if metadata is None:
+            return None
+        program = _load_program(metadata["programs"][1])
+    except ValueError:
+        return None
+    return None if program is None else (program, metadata["kept"])
+
+
+def _read_metadata(data: bytes) -> dict[str, Any] | None:
+    with as_value_errors("two stages"):
+        metadata = json.loads(unseal(_KIND, data))
+        if metadata is not None:
+            _, _ = metadata["programs"]
+            metadata["kept"] = tuple(check_json_type(each, int) for each in metadata["kept"])
+        return metadata
+
+
 def load_bound_code(cache: KernelCache, key: str) -> tuple[bool, BoundCode | None]:
     """Return whether the parts are in the cache, and the parts."""
     data = cache.read(key)
     if data is None:
         return False, None
     try:
-        with as_value_errors("two stages"):
-            metadata = json.loads(unseal(_KIND, data))
-            if metadata is None:
-                return True, None
-            precomputation, main_program = (_load_program(each) for each in metadata)
+        metadata = _read_metadata(data)
+        if metadata is None:
+            return True, None
+        precomputation, main_program = map(_load_program, metadata["programs"])
     except ValueError:
         return False, None
-    return (
-        (False, None)
-        if precomputation is None or main_program is None
-        else (True, BoundCode(precomputation, main_program))
-    )
+    if precomputation is None or main_program is None:
+        return False, None
+    return True, BoundCode(precomputation, main_program, metadata["kept"])
 
 
 def _load_program(metadata: Mapping[str, Any]) -> Compiled | None:
-    name = check_json_type(metadata["name"], str)
-    artifact = find_cached(check_json_type(metadata["key"], str), name, {name: None})
+    with as_value_errors("a program"):
+        name, key = (check_json_type(metadata[each], str) for each in ("name", "key"))
+        groups = tuple(check_json_type(each, int) for each in metadata["groups"])
+    artifact = find_cached(key, name, {name: None})
     if artifact is None:
         return None
     functions = artifact.load_executables(lambda _: [])
-    return Compiled(
-        functions[name], tuple(check_json_type(each, int) for each in metadata["groups"])
-    )
+    return Compiled(functions[name], groups)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
-from hashlib import sha256
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from riselang.frontends.stablehlo.model.argument_binding import (
     BoundCode,
     compile_bound,
     load_bound_code,
+    load_main_program,
     store_bound_code,
 )
 from riselang.frontends.stablehlo.model.origin import (
@@ -28,9 +29,11 @@ from riselang.frontends.stablehlo.model.program_metadata import (
     decode_metadata,
     encode_metadata,
 )
+from riselang.frontends.stablehlo.model.stored_arrays import Array, load_arrays, store_arrays
 from riselang.native.mlir.element_dtypes import dtype_of
+from riselang.pipelines import GPU
 from riselang.runtime.array_calls import PreparedCall
-from riselang.runtime.cache import default_cache
+from riselang.runtime.cache import KernelCache, default_cache
 from riselang.runtime.environment import fingerprint
 from riselang.support import config
 from riselang.support.config import Options
@@ -48,6 +51,20 @@ if TYPE_CHECKING:
     from riselang.rewrite.core import Strategy
 
 BACKENDS = ("compile", "interpret")
+
+
+@dataclass(frozen=True)
+class BoundProgram:
+    """A program in which some arguments are bound."""
+
+    program: Compiled
+    inputs: Sequence[Array | None]
+    """What it takes: None for the arguments of a call."""
+
+    def fill(self, arguments: Sequence[Any]) -> list[Any]:
+        """Return its inputs for the arguments of a call."""
+        passed = iter(arguments)
+        return [next(passed) if each is None else each for each in self.inputs]
 
 
 class ModelBody:
@@ -161,9 +178,56 @@ class ModelBody:
                 self._bound_codes[known] = self._compile_bound_code(known)
             return self._bound_codes[known]
 
+    def bound_program(self, bound: Mapping[str, Array]) -> BoundProgram | None:
+        """Return the program for some bound arguments; None if nothing can be computed in
+        advance."""
+        if not bound:
+            program = self._stored_program()
+            if program is not None:
+                return program
+        arrays = [*map(bound.get, self.signature.argument_names), *self.constants]
+        code = self.bound_code(
+            frozenset(position for position, array in enumerate(arrays) if array is not None)
+        )
+        program = None if code is None else BoundProgram(code.main_program, code.bind(arrays))
+        if bound or program is None:
+            self.store_constants()
+        elif self._code_cache is not None and self.options.loops != GPU:
+            inputs = [each for each in program.inputs if each is not None]
+            store_arrays(self._code_cache, self._key_of("inputs"), inputs)
+        return program
+
+    def _stored_program(self) -> BoundProgram | None:
+        """Return the program without bound arguments, as an earlier process stored it: what its
+        calls read of the constants, and what is computed from them."""
+        if self._cached_metadata is None or self._code_cache is None:
+            return None
+        count, cache = len(self.signature.arguments), self._code_cache
+        constants = range(count, count + len(self.signature.constants))
+        arrays = load_arrays(cache, self._key_of("inputs"))
+        found = load_main_program(cache, self._key_of("bound", [*constants]))
+        if arrays is None or found is None:
+            return None
+        program, kept = found
+        return BoundProgram(program, [*[None for each in kept if each < count], *arrays])
+
+    @cached_property
+    def constants(self) -> tuple[Array, ...]:
+        if self._cached_metadata is not None and self._code_cache is not None:
+            found = load_arrays(self._code_cache, self._key_of("constants"))
+            types = self.signature.constants
+            if found is not None and [each.shape for each in found] == [t.shape for t in types]:
+                return found
+        return self.program.constants
+
+    def store_constants(self) -> None:
+        """Store the constants for calls that need them all; most need what is computed from
+        them."""
+        if self._code_cache is not None and not self._code_cache.has(self._key_of("constants")):
+            store_arrays(self._code_cache, self._key_of("constants"), self.constants)
+
     def _compile_bound_code(self, known: frozenset[int]) -> BoundCode | None:
-        cache = default_cache() if self._is_cacheable else None
-        key = fingerprint(self._cache_key, "bound", sorted(known))
+        cache, key = self._code_cache, self._key_of("bound", sorted(known))
         if cache is not None:
             is_there, found = load_bound_code(cache, key)
             if is_there:
@@ -180,20 +244,26 @@ class ModelBody:
     # In the cache, the metadata of a program is found by its module, and its machine code by the
     # metadata.
 
+    @property
+    def _code_cache(self) -> KernelCache | None:
+        return default_cache() if self._is_cacheable else None
+
+    def _key_of(self, *part: Any) -> str:
+        return fingerprint(self._cache_key, *part)
+
     @cached_property
     def _cache_key(self) -> str:
         origin = self.origin
-        content = origin.content if isinstance(origin.content, bytes) else origin.content.encode()
         return fingerprint(
-            "stablehlo", sha256(content).hexdigest(), origin.file, origin.function, origin.types,
+            "stablehlo", origin.digest, origin.file, origin.function, origin.types,
             self.options, config.num_threads(), str(self.strategy),
         )  # fmt: skip
 
     @cached_property
     def _cached_metadata(self) -> ProgramMetadata | None:
         """The metadata that another process stored for the same module."""
-        cache = default_cache()
-        if cache is None or not self._is_cacheable or self.backend != "compile":
+        cache = self._code_cache
+        if cache is None or self.backend != "compile":
             return None
         data = cache.read(self._cache_key)
         return None if data is None else decode_metadata(data)
@@ -204,8 +274,8 @@ class ModelBody:
         return self.strategy is None or str(self.strategy) == DEFAULT_STRATEGY
 
     def _store_metadata(self) -> None:
-        cache = default_cache()
-        if cache is not None and self._is_cacheable:
+        cache = self._code_cache
+        if cache is not None:
             cache.write(self._cache_key, encode_metadata(self.signature, self._lowered.key))
 
 

@@ -31,7 +31,7 @@ class GpuCalls:
         """`names` are those of the arguments of a call, which `to_array` checks and converts."""
         self._body, self._names, self._to_array = body, names, to_array
         signature = body.signature
-        known = [*(bound.get(name) for name in signature.argument_names), *signature.constants]
+        known = [*(bound.get(name) for name in signature.argument_names), *body.constants]
         self._fixed: list[DeviceArray | None] = [
             None if array is None else to_gpu(array) for array in known
         ]
@@ -42,11 +42,13 @@ class GpuCalls:
 
     def _compile(self) -> Compiled:
         """Return the code for calls; computations that depend on no argument are done now."""
-        known = {position: each for position, each in enumerate(self._fixed) if each is not None}
-        code = self._body.bound_code(frozenset(known))
+        views = [None if each is None else device_view(each, "constant") for each in self._fixed]
+        known = frozenset(position for position, each in enumerate(views) if each is not None)
+        code = self._body.bound_code(known)
+        self._body.store_constants()
         if code is None:
             return self._body.compiled
-        self._fixed += code.precompute([device_view(each, "constant") for each in known.values()])
+        self._fixed = [*(self._fixed[each] for each in code.kept), *code.precompute(views)]
         return code.main_program
 
     def quick(self, arguments: Sequence[Any]) -> Any:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from riselang.frontends.stablehlo.elements import TensorType
-from riselang.frontends.stablehlo.model.argument_binding import BoundCode
 from riselang.frontends.stablehlo.model.argument_names import array_leaves
 from riselang.frontends.stablehlo.model.batching import DEFAULT_DELAY, BatchedModel, make_batched
-from riselang.frontends.stablehlo.model.body import ModelBody
+from riselang.frontends.stablehlo.model.body import BoundProgram, ModelBody
 from riselang.native.mlir.element_dtypes import dtype_of
 from riselang.pipelines import GPU
 from riselang.runtime.array_calls import PreparedCall
@@ -127,29 +126,22 @@ class Model:
         signature = self.body.signature
         if self.body.backend != "compile" or self.options.loops == GPU:
             return None
+        program = self._bound_program
+        if program is not None:
+            return program.program.prepare_call_with(program.inputs)
         bound = [self.bound.get(name) for name in signature.argument_names]
-        fixed = [*bound, *signature.constants]
-        if self._bound_code is None:
-            return self.body.bind_arrays(fixed)
-        code, values = self._bound_code
-        return code.main_program.prepare_call_with([*fixed, *values])
+        return self.body.bind_arrays([*bound, *self.body.constants])
 
     @cached_property
-    def _bound_code(self) -> tuple[BoundCode, list[Any]] | None:
-        """The code specialized to the bound arguments, and the values precomputed from them, if
-        any."""
-        signature = self.body.signature
-        arrays = [*(self.bound.get(name) for name in signature.argument_names)]
-        arrays += signature.constants
-        known = {position: array for position, array in enumerate(arrays) if array is not None}
-        code = self.body.bound_code(frozenset(known))
-        return None if code is None else (code, code.precompute(list(known.values())))
+    def _bound_program(self) -> BoundProgram | None:
+        """The program specialized to the bound arguments, if anything is computed from them."""
+        return self.body.bound_program(self.bound)
 
     def _checked_call(self, arguments: Sequence[Any], out: Any, named: Mapping[str, Any]) -> Any:
         given = self.check_arguments(arguments, named)
         if out is None and self.options.loops == GPU and self.body.backend == "compile":
             return self._gpu_calls(given)
-        arrays = self._all_arrays(given)
+        arrays = [self.to_array(name, given[name]) for name in self.names]
         if out is not None:
             if self.body.backend != "compile":
                 raise UserError("out= is for compiled models; the interpreter makes new arrays")
@@ -173,27 +165,24 @@ class Model:
 
         return GpuCalls(self.body, self.bound, self.names, self.to_array)
 
-    def _run(self, arrays: Sequence[Any]) -> Any:
-        if self._bound_code is None:
-            return self.body.run(arrays)
-        code, values = self._bound_code
-        return code.main_program.run([*arrays, *values])
+    def _run(self, arguments: Sequence[Any]) -> Any:
+        program = self._bound_program
+        if program is None:
+            return self.body.run(self._all_arrays(arguments))
+        return program.program.run(program.fill(arguments))
 
-    def _run_into(self, arrays: Sequence[Any], out: Any) -> None:
-        if self._bound_code is None:
-            self.body.run_into(arrays, out)
+    def _run_into(self, arguments: Sequence[Any], out: Any) -> None:
+        program = self._bound_program
+        if program is None:
+            self.body.run_into(self._all_arrays(arguments), out)
         else:
-            code, values = self._bound_code
-            code.main_program.run_into([*arrays, *values], out)
+            program.program.run_into(program.fill(arguments), out)
 
-    def _all_arrays(self, given: Mapping[str, Any]) -> list[Array]:
+    def _all_arrays(self, arguments: Sequence[Any]) -> list[Array]:
         """Return everything that the program takes: arguments, then constants."""
-        signature = self.body.signature
-        arrays = [
-            self.bound[name] if name in self.bound else self.to_array(name, given[name])
-            for name in signature.argument_names
-        ]
-        return [*arrays, *signature.constants]
+        given = {**self.bound, **dict(zip(self.names, arguments, strict=True))}
+        arrays = [given[name] for name in self.body.signature.argument_names]
+        return [*arrays, *self.body.constants]
 
     def to_array(self, name: str, value: Any) -> Array:
         type = self.inputs[name]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from riselang.frontends.stablehlo.model.body import arrays_from_bytes, arrays_to_bytes
 from riselang.frontends.stablehlo.model.origin import ModelOrigin
-from riselang.frontends.stablehlo.model.program_metadata import dtype_name
+from riselang.frontends.stablehlo.model.stored_arrays import dtype_name
 from riselang.runtime.arrays import Array
 from riselang.support.config import Options
 from riselang.support.errors import UserError
@@ -45,11 +45,12 @@ def save_model(model: SavedModel, path: str | Path) -> None:
         "reader": origin.reader,
         "bound": {name: dtype_name(array) for name, array in zip(names, arrays, strict=True)},
     }
-    is_text = isinstance(origin.content, str)
+    module = origin.content
+    is_text = isinstance(module, str)
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("model.json", json.dumps(facts))
-        archive.writestr("module.mlir" if is_text else "module.mlirbc", origin.content)
+        archive.writestr("module.mlir" if is_text else "module.mlirbc", module)
         archive.writestr("arrays.npz", arrays_to_bytes(arrays))
     write_file(path, content.getvalue())
 

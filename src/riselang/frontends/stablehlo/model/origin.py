@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from riselang.frontends.stablehlo.elements import TensorType
+from riselang.frontends.stablehlo.elements import ELEMENT_TYPES, TensorType
 from riselang.frontends.stablehlo.model.argument_names import argument_names
+from riselang.frontends.stablehlo.model.model_file import ModelFile
+from riselang.frontends.stablehlo.model.stored_arrays import dtype_name
 from riselang.support.config import DEFAULT_LOOPS, FLOAT, Options, default_options
 from riselang.support.errors import UserError
 from riselang.support.io import decode_text
@@ -38,8 +39,8 @@ DEFAULT_STRATEGY = "default"
 class ModelOrigin:
     """A function of a module."""
 
-    content: str | bytes
-    """Text or bytecode."""
+    source: str | bytes | ModelFile
+    """Text or bytecode, or the file that has it."""
     file: str
     """The name of the source in errors."""
     function: str | None = None
@@ -52,6 +53,18 @@ class ModelOrigin:
     """What reads contents other than StableHLO: one of `READERS`."""
     float: str = "strict"
     """The float permission, where the conversion to patterns depends on it."""
+
+    @property
+    def content(self) -> str | bytes:
+        return self.source.read() if isinstance(self.source, ModelFile) else self.source
+
+    @property
+    def digest(self) -> str:
+        """The hash of the content."""
+        if isinstance(self.source, ModelFile):
+            return self.source.digest
+        source = self.source
+        return sha256(source if isinstance(source, bytes) else source.encode()).hexdigest()
 
     def read_graph(self) -> GraphFunction:
         if self.reader is not None:
@@ -82,20 +95,22 @@ class Signature:
     argument_names: tuple[str, ...]
     arguments: tuple[TensorType, ...]
     results: tuple[TensorType, ...]
-    constants: tuple[np.ndarray[Any, Any], ...]
+    constants: tuple[TensorType, ...]
 
     @staticmethod
     def of(program: Program) -> Signature:
+        constants = [
+            TensorType(each.shape, ELEMENT_TYPES[dtype_name(each)]) for each in program.constants
+        ]
         return Signature(
             program.name, program.argument_names, program.arguments, program.results,
-            program.constants,
+            tuple(constants),
         )  # fmt: skip
 
     @property
     def interface(self) -> Interface:
         """How the program is called: complex tensors are arrays of floats in it."""
-        inputs = [each.element.is_complex for each in self.arguments]
-        inputs += [each.dtype.kind == "c" for each in self.constants]
+        inputs = [each.element.is_complex for each in (*self.arguments, *self.constants)]
         results = [each.element.is_complex for each in self.results]
         return Interface(
             complex_inputs=tuple(inputs) if any(inputs) else (),
