@@ -10,9 +10,9 @@ strategy that people wrote. `--only NAME,...` selects spaces.
 `replay` runs each search with ten seeds on the recorded times. It prints how many seeds reach 0.95
 of the speed of the fastest strategy that people wrote, after how many trials 8 of 10 have reached
 it, the median of the time relative to the optimum after 10, 25, 50 and 100 trials, and the score:
-(random - found) / (random - optimum), averaged over the trials. The curve of random search is
-computed. Searches begin with a random choice, except those "from the default", which begin with
-what the default strategy chooses. With `--charts FOLDER`, it draws the curves.
+(random - found) / (random - optimum), averaged over the trials. The curve of random search is the
+median of 200 seeds. Searches begin with a random choice, except those "from the default", which
+begin with what the default strategy chooses. With `--charts FOLDER`, it draws the curves.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def replay(path: Path, searches: Sequence[str]) -> dict[str, list[float]]:
     space = RecordedSpace.load(path)
     name, times = path.name.removesuffix(SUFFIX), list(space.times.values())
     budget = GPU_BUDGET if name.startswith("gpu") else BUDGET
-    random = random_curve(times, budget)
+    random = random_curve(space, budget)
     print(f"\n{name}: {describe(space)}")
     if len(times) <= budget:
         print(f"{budget} trials try all of them, so only the trials before tell searches apart.")
@@ -116,7 +116,7 @@ def replay(path: Path, searches: Sequence[str]) -> dict[str, list[float]]:
     print("| search | " + " | ".join(map(str, MARKS)) + " | seeds at 0.95 | after | score |")
     print("|---|" + "---|" * (len(MARKS) + 3))
     after = trials_until_good(space, [random])
-    print_row("random, computed", space, random, f" | {after}", 0.0)
+    print_row("random", space, random, f" | {after}", 0.0)
     medians = {"random": random}
     for start, label in ((None, ""), (space.start, ", from the default")):
         for search in searches:

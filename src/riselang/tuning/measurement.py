@@ -96,6 +96,8 @@ class Outcome:
     reason: str = ""
     program: str = ""
     """The key of the compiled program: strategies with the same one have the same effect."""
+    is_repeated: bool = False
+    """Whether this is the outcome of an earlier strategy with the same effect."""
 
 
 def compile_strategy(task: Task, strategy: str) -> Outcome:

@@ -55,6 +55,8 @@ measurement, which is repeated, with at most so many attempts; but not for strat
 twice as long as the hand strategy."""
 LIMIT = 15.0
 """The maximum number of seconds to compile or to measure one strategy."""
+HAND_LIMIT = 60.0
+"""The same for those that people wrote, without which nothing is recorded."""
 LONG = Pace(rounds=11, summarize=median)
 GRACE = 2.0
 """The seconds after the end for strategies that have started."""
@@ -124,15 +126,17 @@ class Recorder:
     def _fastest_hand(self, task: Task, hands: Sequence[str]) -> tuple[str, float]:
         """Return the fastest of the strategies that people wrote, and its seconds."""
         worker, fastest, fastest_seconds = self._workers[0], "", math.inf
+        reasons: list[str] = []
         for hand in hands:
-            if worker.run("prepare", task, hand, limit=LIMIT).status != "compiled":
-                continue
-            outcome = worker.run("time", task, hand, fastest or None, LONG, limit=LIMIT)
+            outcome = worker.run("prepare", task, hand, limit=HAND_LIMIT)
+            if outcome.status == "compiled":
+                outcome = worker.run("time", task, hand, fastest or None, LONG, limit=HAND_LIMIT)
+            reasons.append(f"{hand}: {outcome.reason}")
             seconds, least = outcome.seconds, outcome.incumbent_seconds
             if seconds is not None and (least is None or seconds < least):
                 fastest, fastest_seconds = hand, seconds
         if not fastest:
-            raise UserError(f"none of the strategies {', '.join(hands)} can be measured")
+            raise UserError(f"no strategy to compare with can be measured; {'; '.join(reasons)}")
         return fastest, fastest_seconds
 
     def _prepare_all(

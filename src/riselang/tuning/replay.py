@@ -14,10 +14,12 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
-from riselang.rewrite.parameters import Choice
+from riselang.rewrite.parameters import Choice, parameters_of
 from riselang.rewrite.strategy_text import parse_strategy
 from riselang.support.errors import UserError
+from riselang.support.lazy import cached_property
 from riselang.tuning.search import make_search
+from riselang.tuning.settings import REPEATED_TRIALS
 from riselang.tuning.spaces import Choices, Space
 
 Key = tuple[Choice, ...]
@@ -84,22 +86,34 @@ class RecordedSpace:
         finite = (seconds for seconds in self.times.values() if seconds is not None)
         return min(finite, default=math.inf)
 
+    @cached_property
+    def space(self) -> Space:
+        """The space of the recorded choices."""
+        names = tuple(parameters_of(strategy := parse_strategy(self.strategy)))
+        return Space(strategy, lambda choices: tuple(choices[each] for each in names) in self.times)
+
     def curve(
         self, search: str, seed: int, budget: int, start: Choices | None = None
     ) -> list[float]:
         """Return the shortest time after each trial of a search; infinite before the first."""
-        space = Space(
-            parse_strategy(self.strategy), lambda choices: space.key(choices) in self.times
-        )
+        space = self.space
         searcher = make_search(search, space, seed, start)
         best, curve = math.inf, list[float]()
-        for _ in range(budget):
+        seen: set[Entry] = set()
+        repeated = 0
+        while len(curve) < budget:
             choices = searcher.ask()
-            if choices is not None:
-                seconds = self.times[space.key(choices)]
-                searcher.tell(choices, seconds)
-                best = min(best, math.inf if seconds is None else seconds)
-            curve.append(best)
+            if choices is None:
+                return [*curve, *([best] * (budget - len(curve)))]
+            entry, seconds = self.entries[space.key(choices)], self.times[space.key(choices)]
+            searcher.tell(choices, seconds)
+            best = min(best, math.inf if seconds is None else seconds)
+            # Strategies with the same effect were measured once, so they have the same entry.
+            is_repeated = seconds is not None and entry in seen
+            seen.add(entry)
+            repeated += is_repeated
+            if not is_repeated or repeated % REPEATED_TRIALS == 0:
+                curve.append(best)
         return curve
 
 
@@ -115,23 +129,13 @@ def median_curve(curves: Sequence[Sequence[float]]) -> list[float]:
     return [median(values) for values in zip(*curves, strict=True)]
 
 
-def random_curve(times: Sequence[float | None], budget: int) -> list[float]:
-    """Return the median over all seeds of random search, computed from the times of a space.
-
-    Random search draws choices without repetition: after n of N draws, none is among the k fastest
-    with a probability of binomial(N - k, n) / binomial(N, n).
-    """
-    ranked = sorted(math.inf if each is None else each for each in times)
-    curve: list[float] = []
-    for draws in range(1, budget + 1):
-        count, missed = 0, 1.0
-        while missed > 0.5 and count < len(ranked):
-            missed *= max(0, len(ranked) - count - draws) / (len(ranked) - count)
-            count += 1
-        curve.append(ranked[max(0, count - 1)])
-    return curve
+def random_curve(space: RecordedSpace, budget: int) -> list[float]:
+    """Return the median over many seeds of random search."""
+    curves = (space.curve("random", seed, budget) for seed in range(RANDOM_SEEDS))
+    return median_curve(list(curves))
 
 
+RANDOM_SEEDS = 200
 CUTOFF = 0.01
 """Trials count for the score until random search has come this close to the optimum, relative to
 the median of the space: later, the differences are those of the measurements."""

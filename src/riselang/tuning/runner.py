@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -40,6 +40,8 @@ class Runner:
         self._compilers = [Worker() for _ in range(config.jobs())]
         self._pool = ThreadPoolExecutor(len(self._compilers))
         self._measurer = Worker(_measuring_cpu())
+        self._measured: dict[str, Outcome] = {}
+        """The outcomes by the key of the compiled program."""
 
     def run(self, requests: Iterator[Request]) -> Iterator[tuple[Request, Outcome]]:
         """Yield the outcome of each request, in the order in which they finish; the next request
@@ -53,9 +55,18 @@ class Runner:
             compiled = self._pool.map(self._compile, self._compilers, batch)
             # Nothing is compiled while a strategy is measured.
             for request, outcome in list(zip(batch, compiled, strict=True)):
-                is_compiled = outcome.status == "compiled"
-                strategy, incumbent = request.strategy, request.incumbent
-                yield request, self.measure(strategy, incumbent) if is_compiled else outcome
+                yield request, self._measure_once(request, outcome)
+
+    def _measure_once(self, request: Request, compiled: Outcome) -> Outcome:
+        """Measure a compiled strategy, unless one with the same effect was measured before."""
+        if compiled.status != "compiled":
+            return compiled
+        known = self._measured.get(compiled.program)
+        if known is not None:
+            return replace(known, is_repeated=True)
+        outcome = self.measure(request.strategy, request.incumbent)
+        self._measured[compiled.program] = outcome
+        return outcome
 
     def _compile(self, worker: Worker, request: Request) -> Outcome:
         return worker.run("compile", self._shapes, request.strategy, limit=self.limit)

@@ -37,6 +37,7 @@ from riselang.tuning.search import Search, make_search
 from riselang.tuning.settings import (
     DEFAULT_BUDGET,
     LIMIT,
+    REPEATED_TRIALS,
     Budget,
     SearchSettings,
     parse_budget,
@@ -180,6 +181,10 @@ class _Tuning:
         self.trials: list[Trial] = []
         self.best: Trial | None = None
         self.default_seconds = 0.0
+        self.running, self.measured, self.repeated = 0, 0, 0
+        """The numbers of trials: those that have not finished, and of the others, those whose
+        compiled program was not or was measured before."""
+        self.is_exhausted = False
 
     def resume(self) -> None:
         """Tell the search the trials of earlier runs with the same parameters."""
@@ -205,22 +210,32 @@ class _Tuning:
 
     def search_until(self, budget: Budget, after_trial: Callable[[str], None]) -> None:
         """Try strategies until the budget is spent or all have been tried."""
-        for request, outcome in self.runner.run(self._requests(budget)):
-            self._add(request.choices, request.strategy, outcome)
-            after_trial(f"tuning, {self._gain():.2f} times the default's speed")
+        start = time.monotonic()
+        # A trial that turns out to be repeated makes room for others.
+        while not self.is_exhausted and not budget.is_spent(self._spent(), start):
+            for request, outcome in self.runner.run(self._requests(budget, start)):
+                self._add(request.choices, request.strategy, outcome)
+                if not outcome.is_repeated:
+                    after_trial(f"tuning, {self._gain():.2f} times the default's speed")
 
-    def _requests(self, budget: Budget) -> Iterator[Request]:
+    def _spent(self) -> int:
+        return self.running + self.measured + self.repeated // REPEATED_TRIALS
+
+    def _requests(self, budget: Budget, start: float) -> Iterator[Request]:
         """Yield the strategies to try, each chosen with the outcomes before it."""
-        start, count = time.monotonic(), 0
-        while not budget.is_spent(count, start):
+        while not budget.is_spent(self._spent(), start):
             choices = self.search.ask()
             if choices is None:
+                self.is_exhausted = True
                 return
             assert self.best is not None
+            self.running += 1
             yield Request(choices, str(self.space.strategy_for(choices)), self.best.strategy)
-            count += 1
 
     def _add(self, choices: Choices, strategy: str, outcome: Outcome) -> None:
+        self.running -= 1
+        self.repeated += outcome.is_repeated
+        self.measured += not outcome.is_repeated
         trial = Trial(strategy, choices, outcome.status, outcome.seconds, outcome.reason)
         self.search.tell(choices, outcome.seconds)
         self.database.add_trial(self.key, trial)

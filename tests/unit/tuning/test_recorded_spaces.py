@@ -29,7 +29,7 @@ def test_evolution_finds_hand_speed_and_is_better_than_random_search(name: str) 
     curves = [space.curve("evolution", seed, TRIALS) for seed in SEEDS]
     good = [curve[-1] * 0.95 <= space.hand_seconds for curve in curves]
     assert sum(good) >= 0.8 * len(good)
-    assert score(median_curve(curves), random_curve(times, TRIALS), times) > 0.0
+    assert score(median_curve(curves), random_curve(space, TRIALS), times) > 0.0
 
 
 @pytest.mark.parametrize("path", sorted(RECORDED.glob("*.space.gz")), ids=lambda path: path.name)

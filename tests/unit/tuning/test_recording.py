@@ -46,7 +46,7 @@ def test_choices_are_measured_beside_the_best_hand_strategy(
     record.save(path)
     assert RecordedSpace.load(path).times.keys() == record.times.keys()
     assert recorder.record(task, SPACE, START, ("none",), seconds=0.0).times == {}
-    with pytest.raises(UserError, match="none of the strategies"):
+    with pytest.raises(UserError, match="no strategy to compare with can be measured; split"):
         recorder.record(task, SPACE, START, hands[:1], seconds=1.0)
 
 

@@ -178,6 +178,17 @@ def test_tuning_stores_trials_and_continues_where_it_stopped(database: Database)
 
 
 @pytest.mark.rotating(3)
+def test_strategies_with_the_same_effect_are_measured_once(database: Database) -> None:
+    x = np.ones(64, np.float32)
+    unused = st.split(st.param("unused", list(range(1, 13)))) @ st.outermost("zip")
+    space = unused | st.split(8) @ st.outermost("map")
+    result = rl.tune(scale(), x, space=space, budget=2, search="grid")
+    # The first trial, and 10 with the same program, which count as one.
+    assert len(result.trials) == 11
+    assert len({trial.seconds for trial in result.trials}) == 1
+
+
+@pytest.mark.rotating(3)
 def test_the_first_trial_in_a_generic_space_is_the_default_strategy(database: Database) -> None:
     program: Any = rl.loads(PRODUCT, name="mm.rise")
     a, b = np.ones((64, 96), np.float32), np.ones((96, 64), np.float32)
