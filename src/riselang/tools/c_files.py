@@ -61,6 +61,7 @@ def compile_c_file(options: argparse.Namespace) -> None:
     """Run the command `rise c`; a region that cannot be modeled is reported, and exits with 1."""
     from riselang.frontends.c.c_program import CProgram
     from riselang.frontends.c.file import CFile
+    from riselang.frontends.c.schedule.user_schedules import region_for
     from riselang.support.config import default_options
     from riselang.support.io import decode_text
 
@@ -74,6 +75,7 @@ def compile_c_file(options: argparse.Namespace) -> None:
     for refusal in refusals:
         print(refusal.warning, file=sys.stderr)
     schedule = _choose_schedule(scops, options)
+    scops = [region_for(scop, schedule) for scop in scops]
     program = CProgram(tuple(scops), chosen, schedule, threads=options.threads)
     if scops:
         with progress(f"compiling {name}"):
@@ -93,6 +95,7 @@ def _parse_sizes(text: str) -> tuple[int, ...]:
 
 def _choose_schedule(scops: Sequence[Scop], options: argparse.Namespace) -> str:
     """Return the name of a schedule, or the text of one."""
+    from riselang.frontends.c.model.accumulators import replace_accumulators
     from riselang.frontends.c.schedule.user_schedules import (
         format_schedules,
         is_schedule_text,
@@ -101,6 +104,7 @@ def _choose_schedule(scops: Sequence[Scop], options: argparse.Namespace) -> str:
     from riselang.support.io import decode_text
 
     if options.tile or options.fusion:
+        scops = [replace_accumulators(scop) for scop in scops]
         trees = [make_schedule(scop, options.fusion or "smart", options.tile) for scop in scops]
         return format_schedules(scops, trees) or "source"
     if options.schedule in ("source", "isl"):

@@ -43,6 +43,7 @@ from riselang.frontends.c.emit.vector_length import max_vector_bits
 from riselang.frontends.c.lift.lifted_function import lift_all_statements, lift_function
 from riselang.frontends.c.lift.lifted_statements import LiftedStatement, lift_statements
 from riselang.frontends.c.lift.region_steps import steps_with_calls, steps_with_structured_ops
+from riselang.frontends.c.model.accumulators import replace_accumulators
 from riselang.frontends.c.model.aliasing import can_check_aliasing, possibly_aliasing_pairs
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.model_identity import model_text
@@ -61,6 +62,7 @@ from riselang.frontends.c.schedule.user_schedules import (
     format_schedules,
     is_schedule_text,
     read_schedule,
+    region_for,
 )
 from riselang.lowering.debug_locations import complete_locations
 from riselang.lowering.noalias import mark_noalias, noalias_pointers
@@ -154,7 +156,7 @@ class CProgram:
         return "\n".join(kernel.lower().as_text("rise") for kernel in kernels)
 
     def _lifted_programs(self) -> list[LiftedStatement]:
-        found = lift_statements(self.regions)
+        found = lift_statements([replace_accumulators(scop) for scop in self.regions])
         if not found:
             raise UserError(
                 "no statement of these regions is lifted to patterns; --emit report says why"
@@ -216,6 +218,9 @@ class CProgram:
             has_plain = self._is_reordered and not is_checked and any(possibly_aliasing_pairs(scop))
             is_changed = self._is_reordered and (not has_plain or can_check_aliasing(scop))
             has_plain = has_plain and is_changed
+            written = scop.as_written or scop
+            if not is_changed:
+                scop = written
             tree = self._trees[position] if is_changed else self._source_order_tree(scop)
             is_apart = is_checked or is_changed
             is_arranged = is_changed and self._is_scheduled
@@ -223,9 +228,9 @@ class CProgram:
                 self._build_function(scop, tree, INNER_PREFIX, called, is_arranged, is_apart)
             )
             if has_plain:
-                plain = self._source_order_tree(scop)
+                plain = self._source_order_tree(written)
                 functions.append(
-                    self._build_function(scop, plain, SOURCE_ORDER_PREFIX, called, False, False)
+                    self._build_function(written, plain, SOURCE_ORDER_PREFIX, called, False, False)
                 )
             functions.append(build_wrapper(scop, has_plain=has_plain))
         reports = [report_function()] if any(map(runtime_checks, self.scops)) else []
@@ -422,4 +427,6 @@ def make_program(
     if any(variable.row_pointers for scop in scops for variable in scop.inputs):
         # Rows may overlap, so nothing is reordered.
         schedule, options, threads = "source", options.with_changes(library="none"), False
+    if not on_gpu:
+        scops = [region_for(scop, schedule) for scop in scops]
     return CProgram(tuple(scops), options, schedule, checks, threads, on_gpu)

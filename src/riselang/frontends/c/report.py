@@ -9,6 +9,7 @@ from riselang.frontends.c.lift.choices import (
 )
 from riselang.frontends.c.lift.costs import LOOP_CODE
 from riselang.frontends.c.lift.region_steps import find_routine_parts
+from riselang.frontends.c.model.accumulators import replace_accumulators
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.schedule.isl_schedule import choose_order
 from riselang.frontends.c.tactics.boxes import NotLifted
@@ -25,6 +26,12 @@ def format_report(scop: Scop, options: Options, schedule: str = "source") -> str
     """Format one line for each statement, and one if only the source order was found."""
     statement_count = format_count(len(scop.statements), "statement")
     lines = [f"{scop.location}: {scop.name}: {statement_count}"]
+    scop = replace_accumulators(scop)
+    lines += [
+        f"  {each.location}: {each.name} is accumulated in the element to which it is stored"
+        for each in (() if scop.as_written is None else scop.as_written.locals)
+        if each not in scop.locals
+    ]
     implementations = _describe_implementations(scop, options)
     for recognition in recognize_statements(scop):
         name = recognition.statement.name

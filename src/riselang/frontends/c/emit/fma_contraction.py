@@ -27,11 +27,12 @@ from riselang.frontends.c.parse.syntax import (
 
 def contract_scop(scop: Scop) -> Scop:
     """Contract products and sums in a region."""
-    result = scop.result
+    result, written = scop.result, scop.as_written
     return replace(
         scop,
         statements=tuple(_contract_statement(each) for each in scop.statements),
         result=None if result is None else contract_expression(result),
+        as_written=None if written is None else contract_scop(written),
     )
 
 

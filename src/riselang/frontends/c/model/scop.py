@@ -96,6 +96,9 @@ class Scop:
     """Conditions on the parameters that the user promises, as isl text."""
     is_checked: bool = False
     """Whether bounds and divisions are checked at run time (`bounds_checks.py`)."""
+    as_written: Scop | None = field(default=None, repr=False)
+    """The same region with its scalar accumulators, if elements of arrays replace them
+    (`accumulators.py`): what runs if arrays share memory."""
 
     @property
     def prefix(self) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from riselang.frontends.c.model.accumulators import replace_accumulators
 from riselang.frontends.c.model.dependences import Dependences, dependences
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.scop import Scop
@@ -48,17 +49,33 @@ def format_schedules(scops: Sequence[Scop], trees: Sequence[Any]) -> str:
 
 def read_schedule(scop: Scop, text: str) -> Any:
     """Return the tree of a region in a text; raise an error if it violates a dependence."""
+    tree = _find_schedule(scop, text)
+    if tree is None:
+        raise UserError(
+            f"no schedule has the domain of {scop.name}, {scop.schedule.get_domain().to_str()}; "
+            "--emit schedule writes the present schedule",
+            scop.location,
+        )
+    _check_order(scop, tree)
+    return tree
+
+
+def _find_schedule(scop: Scop, text: str) -> Any:
+    """Return the tree whose domain is that of a region; None if there is none."""
     domain = scop.schedule.get_domain()
-    for number, part in enumerate(_documents(text), 1):
-        tree = _parse(part, number)
-        if tree.get_domain().is_equal(domain):
-            _check_order(scop, tree)
-            return tree
-    raise UserError(
-        f"no schedule has the domain of {scop.name}, {domain.to_str()}; --emit schedule writes "
-        "the present schedule",
-        scop.location,
-    )
+    trees = (_parse(part, number) for number, part in enumerate(_documents(text), 1))
+    return next((tree for tree in trees if tree.get_domain().is_equal(domain)), None)
+
+
+def region_for(scop: Scop, schedule: str) -> Scop:
+    """Return a region as a schedule needs it: with elements of arrays in the place of scalar
+    accumulators, unless it keeps the source order, or is a tree for the region as written."""
+    if schedule == "source" or scop.schedule is None:
+        return scop
+    replaced = replace_accumulators(scop)
+    if is_schedule_text(schedule) and _find_schedule(replaced, schedule) is None:
+        return scop
+    return replaced
 
 
 def _documents(text: str) -> list[str]:
