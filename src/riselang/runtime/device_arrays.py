@@ -147,7 +147,7 @@ class _Integers:
         return {**getattr(self.array, INTERFACE), "typestr": "|u1" if bytes == 1 else f"<i{bytes}"}
 
 
-def _to_tensor(torch: Any, result: Any) -> Any:
+def _to_tensor(torch: Any, result: DeviceArray) -> Any:
     """Convert a result to a PyTorch tensor, without a copy."""
     name = result.dtype.name
     if name not in ML_DTYPES:
@@ -159,6 +159,8 @@ def to_argument_library(arguments: Sequence[Any], result: Any) -> Any:
     """Convert results to arrays of the library of the arguments, without a copy."""
     if isinstance(result, tuple):
         return tuple(to_argument_library(arguments, part) for part in result)
+    if not isinstance(result, DeviceArray):
+        return result  # it is an array of that library
     for argument in arguments:
         package = type(argument).__module__.partition(".")[0]
         if package == "torch" and is_on_gpu(argument):

@@ -12,6 +12,7 @@ import pytest
 import riselang as rl
 from riselang.api.kernel import TermKernel
 from riselang.notation.program import parse_term
+from riselang.runtime.device_arrays import to_argument_library
 from riselang.support.config import Options
 from support.emulated_gpu import Emulate, EmulatedGpu
 
@@ -82,6 +83,17 @@ def test_a_second_call_asks_only_for_addresses(emulate: Emulate, stream: Stream)
     assert np.array_equal(second.array.numpy(), X * 4)
     assert Tensor.descriptions == 0
     assert len(gpu.launched) == 2
+
+
+def test_results_that_are_tensors_are_returned_as_they_are(
+    emulate: Emulate, stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A prepared call returns tensors, whose dtypes have no names."""
+    monkeypatch.setattr(Tensor, "__module__", "torch")
+    doubled, _ = start(emulate, "fun((x : 8.f32), x |> map(fun(e, e + e)))")
+    first = doubled(Tensor(rl.to_gpu(X)))
+    first.dtype = "torch.float32"
+    assert to_argument_library([first], first) is first
 
 
 @rl.jit(loops="gpu")
