@@ -7,7 +7,7 @@ import pytest
 
 from riselang.api.kernel import TermKernel
 from riselang.notation.program import parse_term
-from riselang.rewrite.core import Setting, Strategy
+from riselang.rewrite.core import Setting, Strategy, Success
 from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.normal_forms import data_flow_normal_form
 from riselang.rewrite.strategies.convolution_tiles import (
@@ -82,10 +82,12 @@ def test_the_tiles_of_this_machine_give_the_bits_of_the_source(case: str) -> Non
     check(CASES[case], fuse() >> top_down(convolution_tiles()))
 
 
+@pytest.mark.parametrize("has_blocks", [False, True])
 @pytest.mark.parametrize("tiles", [(1, 1, 4), (2, 3, 2), (3, 1, 8)])
-def test_any_tiles(tiles: tuple[int, int, int]) -> None:
+def test_any_tiles(tiles: tuple[int, int, int], has_blocks: bool) -> None:
     shape = WindowShape((2, 2), 7, 6, (2, 3, 2), 4)
-    check((2, 3, 9, 2, 3, 2, 6), fuse() >> top_down(WindowTiles(*tiles, shape).strategy()))
+    strategy = WindowTiles(*tiles, shape, has_blocks).strategy()
+    check((2, 3, 9, 2, 3, 2, 6), fuse() >> top_down(strategy))
 
 
 def test_blocks_of_kernels_are_read_for_all_windows() -> None:
@@ -95,7 +97,6 @@ def test_blocks_of_kernels_are_read_for_all_windows() -> None:
     shape = WindowShape((2, 4), 8, 70, (2, 2, 3), 4)
     tiles = choose_window_tiles(shape, machine)
     assert tiles.has_kernel_blocks
-    assert shape.rows % tiles.rows == 0
     assert "a block of kernels at a time" in str(tiles)
     check(sizes, fuse() >> top_down(tiles.strategy()))
     large = Machine(16, 32, caches=((1, 1 << 10), (2, 1 << 20)))
@@ -122,6 +123,35 @@ def test_kernels_may_stand_around_the_windows() -> None:
     ]
     expected = TermKernel("f", term, "interpret")(*arrays)
     strategy = fuse() >> top_down(convolution_tiles())
+    assert TermKernel("f", term, strategy=strategy)(*arrays).tobytes() == expected.tobytes()
+
+
+PLANES_FIRST = """fun((k : 8.2.3.2.f32, x : 2.2.7.3.2.2.f32),
+  x |> map(fun(image, image |> map(fun(line, line |> map(fun(window,
+    k |> map(transpose) |> map(map(transpose)) |> map(fun(kernel,
+      zip(window, kernel) |> reduce(fun((total, a), zip(fst(a), snd(a)) |> reduce(
+        fun((sum, b), zip(fst(b), snd(b)) |> map(mult) |> reduce(add, sum)), total)), 0.0)
+  )))))))))"""
+"""The kernels have their planes first, as in ONNX, and the windows last."""
+
+
+@pytest.mark.parametrize("has_blocks", [False, True])
+def test_kernels_are_stored_in_the_order_in_which_they_are_read(has_blocks: bool) -> None:
+    term, random = parse_term(PLANES_FIRST), np.random.default_rng(3)
+    arrays = [
+        random.standard_normal(shape).astype(np.float32)
+        for shape in ((8, 2, 3, 2), (2, 2, 7, 3, 2, 2))
+    ]
+    shape = window_shape(normal(term))
+    assert shape is not None
+    assert shape == WindowShape((2, 2), 7, 8, (3, 2, 2), 4)
+    tiles = top_down(WindowTiles(3, 2, 4, shape, has_blocks).strategy())
+    result = tiles.run(normal(term), Setting("contract"))
+    assert isinstance(result, Success)
+    stored = str(result.term).partition(" |> toMem(heap)")[0]
+    assert stored.endswith("a |> transpose |> map(fun(x, x |> transpose))))")
+    strategy = data_flow_normal_form >> tiles
+    expected = TermKernel("f", term, "interpret")(*arrays)
     assert TermKernel("f", term, strategy=strategy)(*arrays).tobytes() == expected.tobytes()
 
 

@@ -124,6 +124,14 @@ def store_matrices_transposed() -> None:
     The columns of each matrix are contiguous in memory."""
 
 
+@law("x : n.m.k.l.t")
+def store_planes_last() -> None:
+    """x ~> x |> map(fun(a, a |> transpose |> map(transpose))) |> toMem(heap)
+      |> map(fun(a, a |> map(transpose) |> transpose))
+
+    The elements of each array at a position of its planes are contiguous in memory."""
+
+
 @law("x : t")
 def store_on_stack() -> None:
     """x ~> x |> toMem(stack)"""

@@ -16,7 +16,7 @@ from riselang.rewrite.combinators import seq
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy, Success
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import peel_map
-from riselang.rewrite.rules.lowering import store_on_heap
+from riselang.rewrite.rules.lowering import store_on_heap, store_planes_last
 from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.matmul_shapes import bytes_of, length_of
 from riselang.rewrite.strategies.schedules import (
@@ -44,6 +44,48 @@ L2_CYCLES = 2.5
 KERNEL_SHARE = 8
 """The share of the L2 cache, 1/8, that kernels may take if they are read again for each tile:
 windows and results take the rest."""
+
+
+@dataclass(frozen=True, repr=False)
+class _StoredKernels(Strategy):
+    """Stores the kernels of a map, in the order in which the reductions read them."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        store = store_planes_last if _reads_planes_last(term) else store_on_heap
+        return argument(store).run(term, setting)
+
+    def __str__(self) -> str:
+        return "stored_kernels"
+
+
+def _reads_planes_last(term: Term) -> bool:
+    """Whether kernels have their planes first, and are read with the elements of all planes at a
+    position last: each reduction but the innermost is over a transposed part of a kernel."""
+    arguments = pattern_arguments(term, "map")
+    function = None if arguments is None else arguments[0]
+    for _ in range(2):
+        body = function.body if isinstance(function, Lambda) else None
+        if isinstance(body, Lambda):
+            body = body.body
+        reduction = None if body is None else pattern_arguments(body, "reduce")
+        pairs = None if reduction is None else pattern_arguments(reduction[2], "zip")
+        if reduction is None or pairs is None:
+            return False
+        if not any(_is_transposed_part(each) for each in pairs):
+            return False
+        function = reduction[0]
+    return True
+
+
+def _is_transposed_part(term: Term) -> bool:
+    """Whether a term is the transposed variable of the innermost lambda, or of a part of it."""
+    arguments = pattern_arguments(term, "transpose")
+    while arguments is not None:
+        source = arguments[0]
+        if source == Bound(0, source.type):
+            return True
+        arguments = pattern_arguments(source, "snd") or pattern_arguments(source, "fst")
+    return False
 
 
 @dataclass(frozen=True)
@@ -96,7 +138,7 @@ class WindowTiles:
         steps = [
             pad_to_multiple(self.vectors * self.lanes) @ loop(line + 1),
             vectorize(self.lanes) @ loop(line + 1),
-            argument(store_on_heap) @ loop(line + 1),
+            _StoredKernels() @ loop(line + 1),
             hoist(),
             split(self.vectors) @ loop(line + 1),
             *(interchange() @ loop(level) for level in reversed(range(1, line + 1))),
@@ -111,7 +153,7 @@ class WindowTiles:
         steps: list[Strategy] = [
             pad_to_multiple(self.vectors * self.lanes) @ loop(line + 1),
             vectorize(self.lanes) @ loop(line + 1),
-            argument(store_on_heap) @ loop(line + 1),
+            _StoredKernels() @ loop(line + 1),
             hoist(),
             self._tile_windows() @ loop(line),
         ]
@@ -159,8 +201,6 @@ def choose_window_tiles(shape: WindowShape, machine: Machine) -> WindowTiles:
         if rows * vectors + vectors + 2 <= machine.registers
     ]
     has_blocks = shape.kernel_bytes > machine.cache_bytes(2) // KERNEL_SHARE
-    if has_blocks:
-        candidates = [each for each in candidates if shape.rows % each[0] == 0]
     rows, vectors = min(candidates, key=lambda each: _cycles(*each, lanes, shape))
     return WindowTiles(rows, vectors, lanes, shape, has_blocks and shape.columns > vectors * lanes)
 
