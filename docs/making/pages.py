@@ -35,7 +35,7 @@ from riselang.support.errors import RiseError
 from riselang.tools import rise, rise_opt
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_FILE = re.compile(r"(?://|#) ([\w-]+\.(?:rise|mlir|py|strategy|c|yaml))\n")
+_FILE = re.compile(r"(?://|#) ([\w-]+\.(?:rise|mlir|py|strategy|c|cpp|yaml))\n")
 _MAINS = {"rise": rise.main, "rise-opt": rise_opt.main}
 ELLIPSIS = "..."
 

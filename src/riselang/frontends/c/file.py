@@ -62,7 +62,10 @@ class CFile:
 
     @cached_property
     def _defined_functions(self) -> list[Function]:
-        return [each for each in self.functions if each.location.file == self.parsed.name]
+        return [
+            each for each in self.functions
+            if each.location.file == self.parsed.name and not each.is_only_called
+        ]  # fmt: skip
 
     @cached_property
     def _functions_by_name(self) -> dict[str, Function]:

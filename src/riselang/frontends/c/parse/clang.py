@@ -206,6 +206,21 @@ def declarations(scope: Cursor) -> Iterator[Cursor]:
             yield cursor
 
 
+def is_template_instance(cursor: Cursor) -> bool:
+    """Whether a function is made of a template."""
+    return _template_of(cursor) is not None
+
+
+def has_base_classes(declaration: Cursor) -> bool:
+    """Whether a class has base classes; clang lists those of an instance in its template."""
+    listed = [declaration, _template_of(declaration) or declaration]
+    return any(kind_name(each) == "CXX_BASE_SPECIFIER" for one in listed for each in children(one))
+
+
+def _template_of(cursor: Cursor) -> Cursor | None:
+    return _bindings().library.clang_getSpecializedCursorTemplate(cursor)
+
+
 def kind_name(cursor: Cursor) -> str:
     """Return the name of a node's kind."""
     try:

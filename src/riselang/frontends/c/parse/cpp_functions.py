@@ -1,29 +1,32 @@
-"""Functions in C++ files that are called by their names alone, as in C."""
+"""Functions in C++ files: overloads, functions in namespaces, and instances of templates."""
 
 from __future__ import annotations
 
-from riselang.frontends.c.parse.clang import Cursor, ParsedFile, is_cpp, kind_name
-from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
-from riselang.support.errors import SourceLocation
+from riselang.frontends.c.parse.clang import (
+    Cursor,
+    ParsedFile,
+    is_cpp,
+    is_template_instance,
+    kind_name,
+)
 
 _SCOPES = ("TRANSLATION_UNIT", "LINKAGE_SPEC", "UNEXPOSED_DECL")
 """Scopes in which the name of a function is not qualified."""
 
 
-def check_called_function(parsed: ParsedFile, declared: Cursor, location: SourceLocation) -> None:
-    """Report calls of overloaded functions, and of functions in namespaces."""
-    if not is_cpp(parsed.name):
-        return
-    name = declared.spelling
-    if not name.isidentifier() or kind_name(declared.semantic_parent) not in _SCOPES:
-        raise UnsupportedConstruct(
-            location, f"{name} is an operator, or a function of a class or a namespace",
-            "call a function that is declared outside of them",
-        )  # fmt: skip
-    if overloads(parsed, name) > 1:
-        raise UnsupportedConstruct(
-            location, f"several functions are called {name}", "give them different names"
+def function_key(parsed: ParsedFile, declared: Cursor) -> str:
+    """Return the name by which calls find a function; C++ functions may share their names."""
+    is_alone = (
+        not is_cpp(parsed.name)
+        or declared.get_definition() is None
+        or (
+            kind_name(declared.semantic_parent) in _SCOPES
+            and not is_template_instance(declared)
+            and overloads(parsed, declared.spelling) == 1
         )
+    )
+    name: str = declared.spelling
+    return name if is_alone else f"{name} ({declared.mangled_name})"
 
 
 def overloads(parsed: ParsedFile, name: str) -> int:

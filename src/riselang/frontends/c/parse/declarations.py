@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from riselang.frontends.c.parse.c_types import FUNCTION, INT, LONG, CType, types_by_kind
-from riselang.frontends.c.parse.clang import Cursor, children, kind_name
+from riselang.frontends.c.parse.clang import Cursor, children, has_base_classes, kind_name
 from riselang.frontends.c.parse.record_types import (
     COMPLEX_DOUBLE,
     COMPLEX_FLOAT,
@@ -74,6 +74,11 @@ def _structure_type(type: Any, location: SourceLocation) -> CType:
             location, f"{type.spelling} is a union, whose members share memory",
             "use a structure, or one variable for each member",
         )  # fmt: skip
+    if has_base_classes(declaration):
+        raise UnsupportedConstruct(
+            location, f"{type.spelling} has base classes, whose members are not known",
+            "use a structure without base classes, or pass its members",
+        )  # fmt: skip
     if type.get_size() <= 0:
         raise UnsupportedConstruct(location, f"the members of {type.spelling} are not known")
     name = type.spelling.removeprefix("const ")
@@ -117,6 +122,11 @@ def make_variable(
         return Variable(cursor.spelling, FUNCTION, location, is_parameter=is_parameter)
     is_parameter = kind_name(cursor) == "PARM_DECL"
     is_pointer = is_restrict = is_named = False
+    if is_reference(type):
+        # It is a pointer that every use dereferences, or another name of an array.
+        is_pointer, reference = True, type.get_canonical()
+        type = reference.get_pointee()
+        levels += [] if type.kind.name in _ARRAY_KINDS else [reference]
     while True:
         if type.kind.name in _NAMED_KINDS and type.get_canonical().kind.name in (
             *_ARRAY_KINDS,
@@ -156,11 +166,22 @@ def make_variable(
         is_pointer=is_pointer or (is_parameter and bool(levels)),
         is_parameter=is_parameter,
         is_global=is_global(cursor),
+        is_reference=is_reference(cursor.type),
         is_restrict=is_restrict or _is_restrict_parameter(cursor),
         is_constant=type.is_const_qualified(),
         steps=(None,) * len(extents),
         row_pointers=(1,) if [each.kind.name for each in levels][1:] == ["POINTER"] else (),
     )
+
+
+def is_reference(type: Any) -> bool:
+    """Whether a variable of this type is another name of what it is initialized with."""
+    return type.get_canonical().kind.name == "LVALUEREFERENCE"
+
+
+def is_dereferenced(type: Any) -> bool:
+    """Whether uses of a variable of this type are those of the element that it points to."""
+    return is_reference(type) and type.get_canonical().get_pointee().kind.name not in _ARRAY_KINDS
 
 
 def _is_restrict_parameter(cursor: Cursor) -> bool:

@@ -16,8 +16,13 @@ from riselang.frontends.c.parse.clang import (
     kind_name,
     unary_operator,
 )
-from riselang.frontends.c.parse.cpp_functions import check_called_function
-from riselang.frontends.c.parse.declarations import is_function_pointer, make_variable, value_type
+from riselang.frontends.c.parse.cpp_functions import function_key
+from riselang.frontends.c.parse.declarations import (
+    is_dereferenced,
+    is_function_pointer,
+    make_variable,
+    value_type,
+)
 from riselang.frontends.c.parse.globals import (
     MAX_COPIED_ELEMENTS,
     count_elements,
@@ -28,11 +33,17 @@ from riselang.frontends.c.parse.initializers import InitializerReader
 from riselang.frontends.c.parse.lvalues import (
     POINTERS,
     WRAPPERS,
-    LvalueReader,
     format_kind,
     is_lvalue,
+    is_member_of_this,
 )
 from riselang.frontends.c.parse.record_types import IM, RE
+from riselang.frontends.c.parse.references import (
+    CLASS_FUNCTIONS,
+    ReferenceReader,
+    is_copy,
+    operands_of,
+)
 from riselang.frontends.c.parse.syntax import (
     CALL_THROUGH,
     Access,
@@ -68,7 +79,7 @@ LOGICAL = frozenset(("&&", "||"))
 
 
 @dataclass
-class ExpressionReader(LvalueReader):
+class ExpressionReader(ReferenceReader):
     """Reads the expressions of a file; variables are created at their first use."""
 
     read_effect: Callable[[Cursor], Statement]
@@ -79,6 +90,8 @@ class ExpressionReader(LvalueReader):
     """The constant arrays of the file, with their declarations."""
     effects: list[Statement] = field(default_factory=list[Statement])
     """The side effects of the current statement, which come before it."""
+    called: dict[str, Cursor] = field(default_factory=dict[str, Cursor])
+    """The definitions of called functions that are not found by their plain names."""
 
     @property
     def initializers(self) -> InitializerReader:
@@ -90,9 +103,10 @@ class ExpressionReader(LvalueReader):
         outer, self.effects = self.effects, []
         try:
             yield self.effects
-            if self.effects and is_cpp(self.parsed.name):
+            changes = [each for each in self.effects if not isinstance(each, Declare)]
+            if changes and is_cpp(self.parsed.name):
                 raise UnsupportedConstruct(
-                    self.effects[0].location,
+                    changes[0].location,
                     "this side effect is inside of an expression, whose order C++ defines",
                     "write it as a statement of its own",
                 )
@@ -167,10 +181,16 @@ class ExpressionReader(LvalueReader):
         if declared is not None and kind_name(declared) == "ENUM_CONSTANT_DECL":
             return Literal(location, INT, int(declared.enum_value))
         if declared is None or kind_name(declared) not in ("VAR_DECL", "PARM_DECL"):
-            raise UnsupportedConstruct(location, f"{cursor.spelling} is not a variable")
+            # Perhaps a parameter of a template.
+            value = evaluate_constant(cursor)
+            if not isinstance(value, int):
+                raise UnsupportedConstruct(location, f"{cursor.spelling} is not a variable")
+            return Literal(location, self.read_type(cursor), value)
         constant = self._constant_value(declared)
         if constant is not None:
             return Literal(location, self.read_type(cursor), constant)
+        if is_dereferenced(declared.type):
+            return self.read_element(cursor)
         variable = self.find_variable(declared)
         if variable.is_array or variable in self.pointers or variable.type is FUNCTION:
             raise UnsupportedConstruct(
@@ -189,6 +209,8 @@ class ExpressionReader(LvalueReader):
 
     def read_member(self, cursor: Cursor) -> Expression:
         """Read a member as a value; that of a call is a part of its result."""
+        if is_member_of_this(cursor):
+            return self.read_element(cursor)
         (inner,) = self.single_child(cursor)
         kind = inner.type.get_canonical().kind.name
         if kind in POINTERS or is_lvalue(inner):
@@ -346,7 +368,8 @@ class ExpressionReader(LvalueReader):
                 self.location_of(cursor), f"the pointer {cursor.spelling} of a structure changes",
                 "use a local pointer that is initialized once",
             )  # fmt: skip
-        target = self.read_value(cursor)
+        is_call = kind_name(cursor) == "CALL_EXPR" and is_lvalue(cursor)
+        target = self.read_element(cursor) if is_call else self.read_value(cursor)
         if not isinstance(target, Access):
             raise UnsupportedConstruct(self.location_of(cursor), "this is not an lvalue")
         return target
@@ -364,7 +387,8 @@ class ExpressionReader(LvalueReader):
 
         Its subscripts are computed now, since they may change later.
         """
-        part = self.read_lvalue(cursor)
+        is_address = variable.is_reference and variable.extents == (None,)
+        part = self.read_address_of(cursor) if is_address else self.read_lvalue(cursor)
         remaining = len(part.variable.extents) - len(part.indices)
         is_row = part.is_single or remaining == 1
         if not is_row or len(variable.extents) != 1 or part.type != variable.type:
@@ -390,10 +414,19 @@ class ExpressionReader(LvalueReader):
         self.effects.append(Declare(location, variable, value))
         return Access(location, type, variable, ())
 
-    def read_call(self, cursor: Cursor) -> Call:
+    def read_call(self, cursor: Cursor) -> Expression:
         location = self.location_of(cursor)
-        callee, *given = children(cursor)
-        arguments = tuple(self._read_argument(each) for each in given)
+        if is_copy(cursor):
+            return self.read_value(operands_of(cursor)[-1])
+        if cursor.referenced is not None and kind_name(cursor.referenced) in CLASS_FUNCTIONS:
+            return self.read_called_value(cursor)
+        given = operands_of(cursor)
+        if len(given) == len(children(cursor)):
+            callee, *given = given
+        else:
+            # The name of an operator is between its operands.
+            callee = next(each for each in children(cursor) if each not in given)
+        arguments = tuple(self.read_arguments(cursor, given))
         called = self._read_function(callee)
         if isinstance(called, FunctionName):
             name = called.name
@@ -415,8 +448,10 @@ class ExpressionReader(LvalueReader):
             return self._read_function(children(cursor)[-1])
         declared = cursor.referenced if kind_name(cursor) == "DECL_REF_EXPR" else None
         if declared is not None and kind_name(declared) == "FUNCTION_DECL":
-            check_called_function(self.parsed, declared, location)
-            return FunctionName(location, FUNCTION, declared.spelling)
+            name = function_key(self.parsed, declared)
+            if name != declared.spelling:
+                self.called[name] = declared.get_definition()
+            return FunctionName(location, FUNCTION, name)
         if declared is None or kind_name(declared) not in ("PARM_DECL", "VAR_DECL"):
             raise UnsupportedConstruct(
                 location, "this call is through a function pointer that is not known",
@@ -453,6 +488,7 @@ _READERS: Mapping[str, Callable[[ExpressionReader, Cursor], Expression]] = {
     "PAREN_EXPR": ExpressionReader.read_wrapped,
     "CSTYLE_CAST_EXPR": ExpressionReader.read_cast,
     "CXX_STATIC_CAST_EXPR": ExpressionReader.read_cast,
+    "CXX_CONST_CAST_EXPR": ExpressionReader.read_cast,
     "CXX_FUNCTIONAL_CAST_EXPR": ExpressionReader.read_cast,
     "BINARY_OPERATOR": ExpressionReader.read_binary,
     "UNARY_OPERATOR": ExpressionReader.read_unary,

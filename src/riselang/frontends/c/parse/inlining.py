@@ -206,7 +206,7 @@ class Inliner:
         values = dict(zip(function.parameters, arguments, strict=True))
         self._check_arrays(call, function, values)
         result = _function_value(function.body.statements, values)
-        if result is not None:
+        if result is not None and not _has_addresses(function):
             value = self.inline_value(result)
             self._active.pop()
             return convert_to(value, call.type)
@@ -442,6 +442,16 @@ def _function_value(
             case _:
                 return None
     return None
+
+
+def _has_addresses(function: Function) -> bool:
+    """Whether a function passes addresses of its own variables, which values do not have."""
+    return any(
+        isinstance(part, ArrayValue) and not part.variable.root.is_array
+        for statement in walk_statement(function.body)
+        for expression in direct_expressions(statement)
+        for part in walk_expression(expression)
+    )
 
 
 def _is_assigned(variable: Variable, statements: Sequence[Statement]) -> bool:

@@ -15,6 +15,7 @@ from riselang.frontends.c.parse.clang import (
     kind_name,
     unary_operator,
 )
+from riselang.frontends.c.parse.declarations import is_dereferenced, is_reference
 from riselang.frontends.c.parse.record_types import IM, RE, access_member, own_rank
 from riselang.frontends.c.parse.syntax import (
     Access,
@@ -52,6 +53,14 @@ class LvalueReader(ABC):
     def read_value(self, cursor: Cursor) -> Expression:
         """Read an rvalue."""
 
+    @abstractmethod
+    def read_this(self, cursor: Cursor) -> ArrayValue:
+        """Read the object of a function of a class."""
+
+    @abstractmethod
+    def read_called_lvalue(self, cursor: Cursor) -> ArrayValue:
+        """Read the reference that a call returns."""
+
     def location_of(self, cursor: Cursor) -> SourceLocation:
         return self.parsed.location_of(cursor)
 
@@ -74,7 +83,7 @@ class LvalueReader(ABC):
         """Read an lvalue: an array, one of its rows, or one of its elements."""
         location = self.location_of(cursor)
         match kind_name(cursor):
-            case "UNEXPOSED_EXPR" | "PAREN_EXPR":
+            case "UNEXPOSED_EXPR" | "PAREN_EXPR" | "CXX_CONST_CAST_EXPR":
                 (inner,) = self.single_child(cursor)
                 return self.read_lvalue(inner)
             case "DECL_REF_EXPR":
@@ -83,6 +92,10 @@ class LvalueReader(ABC):
                 return self._read_member(cursor)
             case "ARRAY_SUBSCRIPT_EXPR":
                 return self._read_subscript(cursor)
+            case "CXX_THIS_EXPR":
+                return self.read_this(cursor)
+            case "CALL_EXPR":
+                return self.read_called_lvalue(cursor)
             case "UNARY_OPERATOR" if unary_operator(cursor) == "deref":
                 base = self.read_lvalue(children(cursor)[0])
                 return index_array(base, Literal(location, LONG, 0), location)
@@ -108,22 +121,33 @@ class LvalueReader(ABC):
             raise UnsupportedConstruct(location, f"{cursor.spelling} is not an array")
         variable = self.find_variable(declared)
         if variable in self.pointers:
-            return replace(self.pointers[variable], location=location)
+            part = replace(self.pointers[variable], location=location)
+        else:
+            self._check_known(variable, location)
+            part = ArrayValue(location, variable.type, variable, ())
+        if not is_dereferenced(declared.type):
+            return part
+        return index_array(part, Literal(location, LONG, 0), location)
+
+    def _check_known(self, variable: Variable, location: SourceLocation) -> None:
         if variable.is_pointer and not variable.is_parameter and variable.member is None:
             raise UnsupportedConstruct(
                 location, f"{variable.name} is a pointer that may point anywhere",
                 "use an array, or a parameter of the function",
             )  # fmt: skip
-        return ArrayValue(location, variable.type, variable, ())
 
     def _read_member(self, cursor: Cursor) -> ArrayValue:
         """Read `s.x` or `p->x`."""
-        (inner,) = self.single_child(cursor)
         location = self.location_of(cursor)
-        record = self.read_lvalue(inner)
-        if inner.type.get_canonical().kind.name in POINTERS:
+        if is_member_of_this(cursor):
+            record, is_pointer = self.read_this(cursor), True
+        else:
+            (inner,) = self.single_child(cursor)
+            record = self.read_lvalue(inner)
+            is_pointer = inner.type.get_canonical().kind.name in POINTERS
+        if is_pointer:
             record = index_array(record, Literal(location, LONG, 0), location)
-        self.check_subscript_count(record, inner)
+        self.check_subscript_count(record, cursor)
         variable, indices = access_member(
             record.variable, record.indices, cursor.spelling, location
         )
@@ -137,7 +161,10 @@ class LvalueReader(ABC):
 
     def _read_address(self, cursor: Cursor) -> ArrayValue:
         """Read `&a[i]`, which is `a + i`."""
-        part = self.read_lvalue(children(cursor)[0])
+        return self.read_address_of(children(cursor)[0])
+
+    def read_address_of(self, cursor: Cursor) -> ArrayValue:
+        part = self.read_lvalue(cursor)
         rank = own_rank(part.variable)
         if len(part.indices) == len(part.variable.extents) and not rank:
             return replace(part, is_single=True)
@@ -175,12 +202,22 @@ class LvalueReader(ABC):
         return expressions
 
 
+def is_member_of_this(cursor: Cursor) -> bool:
+    """Whether a function of a class names a member without its object."""
+    is_member = kind_name(cursor) == "MEMBER_REF_EXPR"
+    return is_member and not any(child.kind.is_expression() for child in children(cursor))
+
+
 def is_lvalue(cursor: Cursor) -> bool:
     """Whether an expression denotes an element in memory."""
     while kind_name(cursor) in (*WRAPPERS, "MEMBER_REF_EXPR"):
+        if is_member_of_this(cursor):
+            return True
         cursor = children(cursor)[-1]
         if cursor.type.get_canonical().kind.name in POINTERS:
             return True
+    if kind_name(cursor) == "CALL_EXPR" and cursor.referenced is not None:
+        return is_reference(cursor.referenced.result_type)
     is_deref = kind_name(cursor) == "UNARY_OPERATOR" and unary_operator(cursor) == "deref"
     return is_deref or kind_name(cursor) in ("DECL_REF_EXPR", "ARRAY_SUBSCRIPT_EXPR")
 

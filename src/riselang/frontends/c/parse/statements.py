@@ -24,7 +24,7 @@ from riselang.frontends.c.parse.clang import (
 )
 from riselang.frontends.c.parse.counted_loops import find_counted_loop
 from riselang.frontends.c.parse.cpp_functions import overloads
-from riselang.frontends.c.parse.declarations import value_type
+from riselang.frontends.c.parse.declarations import is_reference, value_type
 from riselang.frontends.c.parse.expressions import ExpressionReader
 from riselang.frontends.c.parse.forward_gotos import GOTO, refuse_gotos, remove_forward_gotos
 from riselang.frontends.c.parse.globals import mark_users
@@ -33,12 +33,14 @@ from riselang.frontends.c.parse.memory_statements import (
     expand_memory_call,
     initial_values,
 )
+from riselang.frontends.c.parse.references import is_copy, operands_of
 from riselang.frontends.c.parse.syntax import (
     Access,
     ArrayValue,
     Assign,
     Assumption,
     Block,
+    Call,
     Case,
     Declare,
     Evaluate,
@@ -84,9 +86,19 @@ class StatementReader:
             if is_function and cursor.location.file is not None:
                 function = self._read_function(cursor)
                 result += [function] if function is not None else []
-        return result
+        return [*result, *self._read_called_functions()]
 
-    def _read_function(self, cursor: Cursor) -> Function | None:
+    def _read_called_functions(self) -> Iterator[Function]:
+        """Yield the functions that calls name otherwise: overloads, and instances of templates."""
+        read = set[str]()
+        while left := [each for each in self._expressions.called.items() if each[0] not in read]:
+            for name, cursor in left:
+                read.add(name)
+                function = self._read_function(cursor, name)
+                if function is not None:
+                    yield replace(function, is_static=True, is_only_called=True)
+
+    def _read_function(self, cursor: Cursor, name: str = "") -> Function | None:
         location = self._parsed.location_of(cursor)
         body = next((each for each in children(cursor) if kind_name(each) == "COMPOUND_STMT"), None)
         if body is None:
@@ -101,7 +113,8 @@ class StatementReader:
                     "rename the function",
                 )  # fmt: skip
             parameters += map(self._expressions.find_variable, cursor.get_arguments())
-            if is_cpp(self._parsed.name) and overloads(self._parsed, cursor.spelling) > 1:
+            is_named = is_cpp(self._parsed.name) and not name
+            if is_named and overloads(self._parsed, cursor.spelling) > 1:
                 raise UnsupportedConstruct(
                     location, f"several functions are called {cursor.spelling}",
                     "give them different names",
@@ -111,6 +124,7 @@ class StatementReader:
                     location, f"{cursor.spelling} takes a variable number of arguments"
                 )
             returned = cursor.result_type.get_canonical()
+            returned = returned.get_pointee() if is_reference(returned) else returned
             result = None if returned.kind.name == "VOID" else value_type(returned, location)
         except UnsupportedConstruct as refusal:
             refused = (refusal.location, refusal.message, refusal.help)
@@ -124,11 +138,11 @@ class StatementReader:
         if tables := self._tables_used_in(statement):
             statement = replace(statement, statements=(*tables, *statement.statements))
         is_static = cursor.storage_class.name == "STATIC"
-        if not is_static:
+        if not is_static and not name:
             mark_users(cursor.spelling, list(_used_variables(statement)))
         return Function(
-            cursor.spelling, location, result, tuple(parameters), statement, is_static, refused,
-            assumptions,
+            name or cursor.spelling, location, result, tuple(parameters), statement, is_static,
+            refused, assumptions,
         )  # fmt: skip
 
     def _tables_used_in(self, body: Block) -> list[Statement]:
@@ -274,12 +288,19 @@ class StatementReader:
         return self._expressions.read_increment(cursor)
 
     def read_call(self, cursor: Cursor) -> Statement:
+        location = self._parsed.location_of(cursor)
         if is_assumption(cursor):
-            return Block(self._parsed.location_of(cursor), ())
+            return Block(location, ())
+        if is_copy(cursor) and cursor.spelling == "operator=":
+            left, right = operands_of(cursor)
+            target = self._expressions.read_target(left)
+            return Assign(location, target, self._expressions.read_value(right))
         call = self._expressions.read_call(cursor)
+        if not isinstance(call, Call):
+            return Block(location, ())
         if call.function in MEMORY_FUNCTIONS:
             return expand_memory_call(call)
-        return Evaluate(self._parsed.location_of(cursor), call)
+        return Evaluate(location, call)
 
     def read_parenthesized(self, cursor: Cursor) -> Statement:
         return self.read_statement(children(cursor)[-1])

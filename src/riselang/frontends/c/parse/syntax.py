@@ -60,6 +60,8 @@ class Variable:
     is_parameter: bool = False
     is_global: bool = False
     is_restrict: bool = False
+    is_reference: bool = False
+    """Whether uses of it in C++ do not show that it is a pointer."""
     is_constant: bool = False
     """Whether it, or what it points to, is declared const."""
     member: MemberOf | None = None
@@ -359,6 +361,8 @@ class Function:
     unsupported: tuple[SourceLocation, str, str] | None = None
     """Why the function as a whole is not supported: location, reason and help."""
     assumptions: tuple[Assumption, ...] = ()
+    is_only_called: bool = False
+    """Whether only calls in the file name it: an overload, or an instance of a template in C++."""
 
 
 def direct_operands(expression: Expression) -> tuple[Expression, ...]:
