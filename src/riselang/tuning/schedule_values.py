@@ -77,10 +77,10 @@ VALUES: Mapping[str, Callable[[Numbers], Sequence[int]]] = {
     "blocked_reduction.vectors": lambda numbers: (1, 2, 4, 8, 12, 16, numbers["vectors"]),
     "blocked_reduction.lanes": lambda numbers: (*_lanes(numbers), 2 * numbers["lanes"]),
     "stencil.lanes": _vector_lanes,
-    "stencil.vectors": lambda _: (0, 1, 2, 3, 4, 6, 8),
-    "stencil.slices": lambda _: (0, 1, 2, 4),
-    "stencil.rows": lambda _: (0, 8, 16, 32, 64, 128),
-    "sums_by_lines.band_rows": lambda _: (0, 1, 2, 3, 4, 6, 8, 12, 16, 32),
+    "stencil.vectors": lambda _: (0, 1, 2, 3, 4, 6, 8, 12),
+    "stencil.slices": lambda _: (0, 1, 2, 3, 4, 6, 8, 12),
+    "stencil.rows": lambda _: (0, 8, 16, 24, 32, 48, 64, 96, 128),
+    "sums_by_lines.band_rows": lambda _: (0, 1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32),
     "sums_by_lines.vectors": lambda _: (0, 1, 2, 3, 4, 6, 8),
     "sums_by_lines.line_vectors": lambda _: (1, 2, 3, 4, 6, 8),
     "tensor_tiles.step": lambda _: (32, 64, 128),
@@ -136,6 +136,18 @@ def _register_tiles_fit(choices: Mapping[str, Choice], default: Numbers) -> bool
     return columns % lanes == 0 and fits and loads_vectors and is_default
 
 
+def _stencil_has_effect(choices: Mapping[str, Choice], default: Numbers) -> bool:
+    # Slices that are computed together are not divided into rows.
+    is_default = choices.get("rows") == default.get("rows")
+    return int(choices.get("slices", 0)) <= 1 or is_default
+
+
+def _lines_have_effect(choices: Mapping[str, Choice], default: Numbers) -> bool:
+    # A band of one row is computed without storing lines.
+    is_default = choices.get("line_vectors") == default.get("line_vectors")
+    return choices.get("band_rows") != 1 or is_default
+
+
 def _tensor_tiles_fit(choices: Mapping[str, Choice], default: Numbers) -> bool:
     numbers = {**default, **{name: int(value) for name, value in choices.items()}}
     sums = numbers["row_tiles"] * numbers["column_tiles"] * 4
@@ -153,5 +165,7 @@ MAX_SHARED_BYTES = 227 << 10
 _CHECKS: Mapping[str, Callable[[Mapping[str, Choice], Numbers], bool]] = {
     "register_tiles": _register_tiles_fit,
     "column_tiles": _register_tiles_fit,
+    "stencil": _stencil_has_effect,
+    "sums_by_lines": _lines_have_effect,
     "tensor_tiles": _tensor_tiles_fit,
 }

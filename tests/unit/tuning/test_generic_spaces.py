@@ -35,11 +35,12 @@ def values(*shapes: tuple[int, ...]) -> list[Any]:
 
 STENCILS = (
     {"stencil_slices": 4, "stencil_vectors": 2, "stencil_lanes": 4},
+    {"stencil_slices": 8, "stencil_vectors": 12},
     {"stencil_rows": 8, "stencil_vectors": 3},
 )
 LINES = (
     {"sums_by_lines_band_rows": 8, "sums_by_lines_vectors": 1},
-    {"sums_by_lines_band_rows": 1, "sums_by_lines_line_vectors": 2},
+    {"sums_by_lines_band_rows": 5, "sums_by_lines_line_vectors": 2},
     {"sums_by_lines_band_rows": 3, "sums_by_lines_vectors": 2},
 )
 
@@ -96,6 +97,19 @@ def test_numbers_without_an_effect_keep_their_default() -> None:
     other = {"register_tiles_transposed": not start["register_tiles_transposed"]}
     assert space.permits({**packed, **other})
     assert not space.permits({**unpacked, **other})
+
+
+def test_numbers_of_stencils_without_an_effect_keep_their_default() -> None:
+    source = kernel("jacobi_3d").lower(*values(VOLUME)).source
+    space, start = generic_space(contract(source), "contract")
+    assert space.permits({**start, "stencil_rows": 8})
+    assert not space.permits({**start, "stencil_slices": 4, "stencil_rows": 8})
+    blur = kernel("blur", float="relaxed")
+    source = blur.lower(*values((9,), (9,), IMAGE)).source
+    space, start = generic_space(contract(source), "relaxed")
+    assert space.permits({**start, "sums_by_lines_line_vectors": 2})
+    one_row = {"sums_by_lines_band_rows": 1, "sums_by_lines_line_vectors": 2}
+    assert not space.permits({**start, **one_row})
 
 
 def test_values_are_in_order_and_contain_the_default() -> None:
