@@ -54,6 +54,18 @@ def test_arguments_of_an_open_model_are_bound() -> None:
         model.bind(c=B)
 
 
+def test_each_argument_of_an_open_model_is_bound_once() -> None:
+    model = rl.from_stablehlo(OPEN)
+    count = len(model.names)
+    for action in (model, model.bind):
+        with pytest.raises(rl.UserError, match=f"the model takes {count} arguments"):
+            action(*[B] * (count + 1))
+        with pytest.raises(rl.UserError, match=f"the model got {model.names[0]} twice"):
+            action(B, **{model.names[0]: B})
+    with pytest.raises(rl.UserError, match="the model has no argument c"):
+        model(*[B] * (count - 1), c=B)
+
+
 def test_an_open_model_keeps_what_it_computes_from_bound_arguments() -> None:
     model = rl.from_stablehlo(OPEN).bind(b=B)
     for count in range(1, 4):

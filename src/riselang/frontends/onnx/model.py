@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from threading import RLock
@@ -21,6 +20,7 @@ import numpy as np
 from riselang.frontends.frameworks import require_framework
 from riselang.frontends.onnx import FRONT_END
 from riselang.frontends.onnx.element_types import small_dtype
+from riselang.frontends.onnx.known_calls import KnownCall, KnownCalls
 from riselang.frontends.onnx.primitives.graph import UnknownValueError
 from riselang.frontends.onnx.reading import (
     ConvertedGraph,
@@ -31,6 +31,7 @@ from riselang.frontends.onnx.reading import (
     input_types,
     load_proto,
 )
+from riselang.frontends.stablehlo.model.argument_names import bind_names, wrong_count
 from riselang.frontends.stablehlo.model.batching import DEFAULT_DELAY, BatchedModel, make_batched
 from riselang.frontends.stablehlo.model.body import ModelBody
 from riselang.frontends.stablehlo.model.model import Model
@@ -39,9 +40,7 @@ from riselang.frontends.stablehlo.model.origin import ModelOrigin
 from riselang.native.mlir.element_dtypes import dtype_of
 from riselang.native.mlir.stablehlo_graph import GraphFunction
 from riselang.rewrite.core import Strategy
-from riselang.runtime.array_calls import PreparedCall
 from riselang.support.config import Options
-from riselang.support.counts import format_count
 from riselang.support.errors import LimitationError, UserError
 from riselang.support.forking import hold_forks
 from riselang.support.tracebacks import with_short_tracebacks
@@ -60,41 +59,6 @@ class _Program:
 
 
 @dataclass(frozen=True)
-class _KnownCall:
-    """A call of a program for arrays of known shapes and dtypes."""
-
-    model: Model
-    arguments: Sequence[Any]
-    """Bound arrays, and the positions of the others among the arguments of the call."""
-    results: tuple[int, ...]
-
-    @cached_property
-    def _is_direct(self) -> bool:
-        """Whether the program takes the arguments as they are, and returns the results so."""
-        has_bound = any(not isinstance(each, int) for each in self.arguments)
-        return not has_bound and all(
-            list(each) == [*range(len(each))] for each in (self.arguments, self.results)
-        )
-
-    def quick(self, arguments: tuple[Any, ...]) -> Any:
-        """Call the prepared program, which checks the arguments; None if that is not possible."""
-        prepared: PreparedCall | None = vars(self.model).get("_prepared_call")
-        if prepared is None or not self._is_direct:
-            return None
-        found = prepared.native(arguments, None)
-        count = len(found) if type(found) is tuple else 1
-        return found if count == len(self.results) else None
-
-    def __call__(self, arguments: Sequence[Any]) -> Any:
-        found = self.model(
-            *[arguments[each] if isinstance(each, int) else each for each in self.arguments]
-        )
-        found = found if isinstance(found, tuple) else (found,)
-        results = tuple([found[each] for each in self.results])
-        return results[0] if len(results) == 1 else results
-
-
-@dataclass(frozen=True)
 class OnnxModel:
     """A model that is compiled for the shapes, and for some of the values, of its arguments."""
 
@@ -107,10 +71,7 @@ class OnnxModel:
     bound: Mapping[str, Any] = field(default_factory=dict[str, Any])
     _compiled_in: set[str] = field(default_factory=set[str])
     _programs: dict[Any, _Program] = field(default_factory=dict[Any, _Program])
-    _known_calls: dict[Any, _KnownCall] = field(default_factory=dict[Any, "_KnownCall"])
-    """The calls for arrays of these shapes and dtypes, which need no more checks."""
-    _latest_call: list[_KnownCall] = field(default_factory=list["_KnownCall"])
-    """The latest of these calls, if there is one."""
+    _known_calls: KnownCalls = field(default_factory=KnownCalls)
     _lock: RLock = field(default_factory=RLock, init=False, repr=False, compare=False)
     """Held while programs are made, inside sections that forks wait for."""
 
@@ -134,46 +95,23 @@ class OnnxModel:
         given = self._given(values, named)
         types = {each.name: each for each in self.types}
         copies = {name: deepcopy(_argument(types[name], value)) for name, value in given.items()}
-        caches: dict[str, Any] = {"_programs": {}, "_known_calls": {}, "_latest_call": []}
+        caches: dict[str, Any] = {"_programs": {}, "_known_calls": KnownCalls()}
         return replace(self, bound={**self.bound, **copies}, **caches)
 
     def _given(self, values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments by name; each must be one of the model, and passed once."""
-        if len(values) > len(self.names):
-            raise self._wrong_count(len(values) + len(named))
-        given = dict(zip(self.names, values, strict=False))
-        for name in named:
-            if name not in self.names:
-                raise UserError(
-                    f"the model has no argument {name}; it has: {', '.join(self.names)}"
-                )
-            if name in given:
-                raise UserError(f"the model got {name} twice: by position and by name")
-        return {**given, **named}
-
-    def _wrong_count(self, count: int) -> UserError:
-        return UserError(
-            f"the model takes {format_count(len(self.names), 'argument')} "
-            f"({', '.join(self.names)}), but got {count}"
-        )
+        return bind_names("the model", self.names, values, named)
 
     @with_short_tracebacks
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Compute the results for these arrays, as new arrays."""
-        for call in () if named else self._latest_call:
-            result = call.quick(arguments)
-            if result is not None:
-                return result
-        key = None if named else _array_key(arguments)
-        known_call = self._known_calls.get(key)
-        if known_call is not None:
-            self._latest_call[:] = [known_call]
-            return known_call(arguments)
+        result = None if named else self._known_calls.run(arguments)
+        if result is not None:
+            return result
         given = self._given(arguments, named)
         optional = [each.name for each in self.types if each.form == "optional"]
         missing = [name for name in self.names if name not in given and name not in optional]
         if missing:
-            raise self._wrong_count(len(given))
+            raise wrong_count("the model", self.names, len(given))
         values = [
             self.bound[each.name]
             if each.name in self.bound
@@ -182,8 +120,8 @@ class OnnxModel:
         ]
         _check_lengths(self.types, values)
         program, passed = self._program_for(values)
-        if key is not None and len(arguments) == len(self.names):
-            self._remember_call(key, program)
+        if not named and len(arguments) == len(self.names):
+            self._remember_call(arguments, program)
         found: Any = ()
         if program.model is not None:
             found = program.model(*_leaves(passed))
@@ -191,7 +129,7 @@ class OnnxModel:
         results = tuple(_assemble(each, found) for each in program.results)
         return results[0] if len(results) == 1 else results
 
-    def _remember_call(self, key: Any, program: _Program) -> None:
+    def _remember_call(self, arguments: Sequence[Any], program: _Program) -> None:
         """Let calls with such arrays run the program at once, if it depends only on their shapes
         and their results are its own."""
         results, names = program.results, self.names
@@ -206,7 +144,7 @@ class OnnxModel:
         slots = [names.index(name) if name in names else self.bound[name] for name in passed]
         if all(isinstance(each, int | np.ndarray) for each in slots):
             positions = tuple(each.position for each in results)
-            self._known_calls[key] = _KnownCall(program.model, slots, positions)
+            self._known_calls.add(arguments, KnownCall(program.model, slots, positions))
 
     def at(self, *arguments: Any) -> Model:
         """Return the model for these arguments, or shapes of them."""
@@ -254,7 +192,6 @@ class OnnxModel:
                 return None
             if len(self._programs) >= MAX_PROGRAMS:
                 self._known_calls.clear()
-                self._latest_call.clear()
             while len(self._programs) >= MAX_PROGRAMS:
                 self._programs.pop(next(iter(self._programs)), None)
             self._programs[key] = program
@@ -290,16 +227,6 @@ class OnnxModel:
     def __repr__(self) -> str:
         shown = ", ".join(f"{each.name} : {each}" for each in self.types if each.name in self.names)
         return f"<model ({shown})>"
-
-
-def _array_key(arguments: Sequence[Any]) -> Any:
-    """Return the shapes and dtypes of arrays; None if other arguments are among them."""
-    key: list[Any] = []
-    for each in arguments:
-        if type(each) is not np.ndarray:
-            return None
-        key += (each.shape, each.dtype)
-    return tuple(key)
 
 
 def _lowered(body: ModelBody, function: GraphFunction) -> ModelBody:

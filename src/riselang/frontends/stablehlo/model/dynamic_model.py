@@ -11,7 +11,12 @@ from typing import Any, cast
 import numpy as np
 
 from riselang.frontends.stablehlo.elements import ELEMENT_TYPES
-from riselang.frontends.stablehlo.model.argument_names import argument_names, array_leaves
+from riselang.frontends.stablehlo.model.argument_names import (
+    argument_names,
+    array_leaves,
+    bind_names,
+    wrong_count,
+)
 from riselang.frontends.stablehlo.model.batching import DEFAULT_DELAY, BatchedModel, make_batched
 from riselang.frontends.stablehlo.model.body import ModelBody
 from riselang.frontends.stablehlo.model.model import Model
@@ -22,7 +27,6 @@ from riselang.native.mlir.stablehlo_graph import GraphFunction, TensorKind
 from riselang.rewrite.core import Strategy
 from riselang.runtime.arrays import Array, as_array
 from riselang.support.config import Options
-from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.support.forking import hold_forks
 from riselang.support.tracebacks import with_short_tracebacks
@@ -65,12 +69,7 @@ class DynamicModel:
 
     def bind(self, *values: Any, **named: Any) -> DynamicModel:
         """Bind some arguments."""
-        given = {**dict(zip(self.names, array_leaves(values), strict=False)), **named}
-        for name in given:
-            if name not in self.names:
-                raise UserError(
-                    f"the model has no argument {name}; it has: {', '.join(self.names)}"
-                )
+        given = bind_names("the model", self.names, array_leaves(values), named)
         copies = {name: as_array(value, name).copy() for name, value in given.items()}
         return replace(self, bound={**self.bound, **copies})
 
@@ -80,10 +79,7 @@ class DynamicModel:
             each if _is_shape(each) else np.shape(each) for each in _flatten_arguments(arguments)
         ]
         if len(given) != len(self.names):
-            raise UserError(
-                f"the model takes {format_count(len(self.names), 'argument')} "
-                f"({', '.join(self.names)}), but got {len(given)}"
-            )
+            raise wrong_count("the model", self.names, len(given))
         return self._bound_model(tuple(map(tuple, given)))
 
     def _bound_model(self, given: _Shapes) -> Model:
@@ -135,15 +131,10 @@ class DynamicModel:
             known = self._bound_models.get(cast(_Shapes, shapes))
             if known is not None:
                 return known(*arguments)
-        values = array_leaves(arguments)
-        rest = self.names[len(values) :]
-        missing = [name for name in rest if name not in named]
-        if missing or len(named) > len(rest):
-            raise UserError(
-                f"the model takes {format_count(len(self.names), 'argument')} "
-                f"({', '.join(self.names)}), but got {len(values) + len(named)}"
-            )
-        given = [*values, *(named[name] for name in rest)]
+        found = bind_names("the model", self.names, array_leaves(arguments), named)
+        if len(found) < len(self.names):
+            raise wrong_count("the model", self.names, len(found))
+        given = [found[name] for name in self.names]
         return self.at(*given)(*given, out=out)
 
     def batched(self, maximum: int | None = None, delay: float = DEFAULT_DELAY) -> BatchedModel:

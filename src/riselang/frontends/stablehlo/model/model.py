@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from riselang.frontends.stablehlo.elements import TensorType
-from riselang.frontends.stablehlo.model.argument_names import array_leaves
+from riselang.frontends.stablehlo.model.argument_names import array_leaves, bind_names
 from riselang.frontends.stablehlo.model.batching import DEFAULT_DELAY, BatchedModel, make_batched
 from riselang.frontends.stablehlo.model.body import BoundProgram, ModelBody
 from riselang.native.mlir.element_dtypes import dtype_of
@@ -20,7 +20,6 @@ from riselang.runtime.array_libraries import array_converter, convert_results
 from riselang.runtime.arrays import Array, as_array, check_layout, exact_scalar
 from riselang.runtime.torch_calls import NO_RESULT
 from riselang.support.config import Options
-from riselang.support.counts import format_count
 from riselang.support.errors import RiseError, UserError
 from riselang.support.html import code, details
 from riselang.support.lazy import cached_property
@@ -82,22 +81,7 @@ class Model:
         return replace(self, bound={**self.bound, **copies})
 
     def _bind_names(self, values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-        names, values = self.names, array_leaves(values)
-        if len(values) > len(names):
-            raise UserError(
-                f"{self.__name__} takes {format_count(len(names), 'argument')} "
-                f"({', '.join(names)}), but got {len(values)}"
-            )
-        given = dict(zip(names, values, strict=False))
-        for name, value in named.items():
-            if name not in names:
-                raise UserError(
-                    f"{self.__name__} has no argument {name}; it has: {', '.join(names) or 'none'}"
-                )
-            if name in given:
-                raise UserError(f"{self.__name__} got {name} twice: by position and by name")
-            given[name] = value
-        return given
+        return bind_names(self.__name__, self.names, array_leaves(values), named)
 
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """Compute the results for these arrays, as new arrays or in `out`."""
