@@ -47,7 +47,9 @@ class ReferenceReader(LvalueReader):
 
     def read_arguments(self, call: Cursor, given: Sequence[Cursor]) -> list[Expression]:
         declared = call.referenced
-        types = [] if declared is None else list(declared.type.argument_types())
+        # References are not parameters of C functions, or of those that pointers point to.
+        is_known = declared is not None and declared.type.kind.name == "FUNCTIONPROTO"
+        types = list(declared.type.argument_types()) if is_known else []
         types += [None] * (len(given) - len(types))
         return [
             self._read_argument(each)
@@ -183,7 +185,9 @@ def unwrapped(cursor: Cursor) -> Cursor:
 def is_name_in(cursor: Cursor, call: Cursor) -> bool:
     """Whether an expression is the name of the called function."""
     is_name = kind_name(cursor) in ("DECL_REF_EXPR", "MEMBER_REF_EXPR")
-    return is_name and cursor.referenced == call.referenced
+    if not is_name or call.referenced is None or cursor.referenced is None:
+        return False
+    return bool(cursor.referenced == call.referenced)
 
 
 def is_copy(call: Cursor) -> bool:
