@@ -138,3 +138,19 @@ def test_other_rows_are_asked_for_ahead_where_iterations_are_long() -> None:
 def test_columns_that_nothing_uses_whole_are_no_chains() -> None:
     text = DOWN.replace("double p[n][n]", "double p[2 * n][n]").replace("p[i][j]", "p[i + j][0]")
     assert "t0_ + 3" not in loop_ast(model(text), "isl").to_C_str()
+
+
+TRIANGULAR = """void f(int n, double a[n][n], double x[n]) {
+  for (int i = %s) { for (int j = %s) x[i] -= a[i][j] * x[j]; x[i] = x[i] / a[i][i]; } }"""
+FORWARD = TRIANGULAR % ("0; i < n; i++", "0; j < i; j++")
+BACKWARD = TRIANGULAR % ("n - 1; i >= 0; i--", "i + 1; j < n; j++")
+
+
+def test_products_with_finished_elements_of_a_triangular_system_are_interleaved() -> None:
+    """Eight rows at a time: the elements of earlier rows first, then the triangle."""
+    text = make_program([model(FORWARD)], Options("affine", "strict"), "isl").text("c")
+    assert "j < 8 * t" in text
+    assert "long j = 8 * t; j < i" in text
+    for size in (1, 8, 9, 37):
+        check_same(FORWARD, None, {"n": size}, schedule="isl")
+        check_same(BACKWARD, None, {"n": size}, schedule="isl")

@@ -18,6 +18,8 @@ class StatementLoops:
     """A statement with its own loops."""
 
     statement: str
+    instances: Any
+    """The instances that these loops run, an isl set; others may have loops elsewhere."""
     rows: tuple[Linear, ...] = ()
     """The loops, from the outermost to the innermost."""
     tiles: tuple[tuple[Linear, int], ...] = ()
@@ -59,8 +61,7 @@ def _build_tree(scop: Scop, plan: Plan) -> Any:
             body = _build_tree(scop, plan.body)
             return body.insert_partial_schedule(_make_band(scop, plan.rows))
         case StatementLoops():
-            domain = isl().UnionSet.from_set(scop.find_statement(plan.statement).domain)
-            schedule = isl().Schedule.from_domain(domain)
+            schedule = isl().Schedule.from_domain(isl().UnionSet.from_set(plan.instances))
             if not plan.rows:
                 return schedule
             rows = tuple({plan.statement: row} for row in plan.rows)
@@ -93,9 +94,7 @@ def collect_statement_loops(
 
 def _with_options(scop: Scop, schedule: Any, plan: Plan) -> Any:
     """Add AST options to the schedule that unroll the full tiles."""
-    unrolled = {
-        run.statement: (run, outer) for run, outer in collect_statement_loops(plan) if run.tiles
-    }
+    unrolled = [(run, outer) for run, outer in collect_statement_loops(plan) if run.tiles]
     if not unrolled:
         return schedule
 
@@ -103,12 +102,15 @@ def _with_options(scop: Scop, schedule: Any, plan: Plan) -> Any:
         if node.get_type() != isl().schedule_node_type.band:
             return node
         names = statement_names(node.get_domain())
-        if len(names) != 1 or names[0] not in unrolled:
-            return node
-        run, outer = unrolled[names[0]]
-        if node.band_n_member() != len(run.rows) or node.get_schedule_depth() != len(outer):
-            return node
-        return node.band_set_ast_build_options(_unroll_options(scop, run, outer))
+        for run, outer in unrolled:
+            if (
+                names == [run.statement]
+                and node.band_n_member() == len(run.rows)
+                and node.get_schedule_depth() == len(outer)
+                and node.get_domain().is_equal(isl().UnionSet.from_set(run.instances))
+            ):
+                return node.band_set_ast_build_options(_unroll_options(scop, run, outer))
+        return node
 
     return schedule.map_schedule_node_bottom_up(set_options)
 
@@ -127,10 +129,9 @@ def _unroll_options(scop: Scop, run: StatementLoops, outer: Rows) -> Any:
 
 def _full_tile_instances(scop: Scop, run: StatementLoops, outer: Rows) -> Any:
     """Return the instances in full tiles."""
-    statement = scop.find_statement(run.statement)
     fixed = [*outer, *run.rows[: len(run.rows) - len(run.tiles)]]
     fixed += [row.floor_divide(size) for row, size in run.tiles]
     when = isl().Map.from_union_map(schedule_map(scop, {run.statement: fixed}))
     same_tile = when.apply_range(when.reverse())
-    missing = same_tile.intersect_range(statement.domain.complement())
-    return statement.domain.subtract(missing.domain())
+    missing = same_tile.intersect_range(run.instances.complement())
+    return run.instances.subtract(missing.domain())

@@ -10,14 +10,20 @@ from typing import Any
 from riselang.frontends.c.model.dependences import Dependences
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.linear import Linear
-from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.model.scop import ModelStatement, Scop
 from riselang.frontends.c.schedule.dependence_queries import (
     dependence_edges,
     preserves_dependences,
     simultaneous_dependences,
     strongly_connected_components,
 )
-from riselang.frontends.c.schedule.plan import Plan, PlanSequence, SharedLoops, build_plan_schedule
+from riselang.frontends.c.schedule.plan import (
+    Plan,
+    PlanSequence,
+    SharedLoops,
+    StatementLoops,
+    build_plan_schedule,
+)
 from riselang.frontends.c.schedule.rows import NoRows, Rows, ScheduledNest, schedule_nests
 from riselang.frontends.c.schedule.statement_loops import (
     INTERLEAVED_REDUCTIONS,
@@ -100,9 +106,7 @@ def _plan_nests(scop: Scop, nests: Sequence[ScheduledNest], pairs: Any) -> Plan:
 
 def _dependences_among(scop: Scop, names: Sequence[str], pairs: Any) -> Any:
     """Return the dependences among some statements."""
-    domain = isl().UnionSet(f"{scop.prefix}{{ }}")
-    for name in names:
-        domain = domain.union(isl().UnionSet.from_set(scop.find_statement(name).domain))
+    domain = _domain_of(scop, names)
     return pairs.intersect_domain(domain).intersect_range(domain)
 
 
@@ -191,14 +195,58 @@ def _plan_under_loops(part: _PlanPart, choice: SharedLoopChoice) -> Plan | None:
         pairs,
     )
     is_last = len(choice) == 1 and choice[0] == (0, 1)
-    if not is_last and len(
+    is_separable = is_last or len(
         strongly_connected_components(part.names, dependence_edges(pairs))
-    ) < len(part.names):
+    ) == len(part.names)
+    body = _plan_part(inner) if is_separable else _plan_independent_first(inner)
+    if body is None:
         return None
     rows: list[Mapping[str, Linear]] = [
         {name: added[name][position] for name in part.names} for position in range(len(choice))
     ]
-    return SharedLoops(tuple(rows), _plan_part(inner))
+    return SharedLoops(tuple(rows), body)
+
+
+def _plan_independent_first(part: _PlanPart) -> Plan | None:
+    """Run the instances of the deepest statement that depend on no other statement in the tile
+    before all others; None if there is no such statement, or nothing to interleave.
+
+    In a triangular system, these are the products with the elements that earlier tiles computed.
+    """
+    deepest = [each.statement.name for each in _deepest_statements(part)]
+    if len(deepest) != 1 or len(part.names) < 2:
+        return None
+    (name,) = deepest
+    statement = part.scop.find_statement(name)
+    own = isl().UnionSet.from_set(statement.domain)
+    others = _domain_of(part.scop, [each for each in part.names if each != name])
+    late = part.pairs.intersect_domain(others).range().intersect(own)
+    if not late.apply(part.pairs).intersect(own).is_subset(late):
+        return None
+    early = own.subtract(late)
+    if late.is_empty() or early.is_empty():
+        return None
+    first = _restrict_part(_with_instances(part, statement, early), (name,))
+    loops = _plan_cycle(first)
+    if not isinstance(loops, StatementLoops) or not loops.tiles:
+        return None
+    rest = _restrict_part(_with_instances(part, statement, late), part.names)
+    body = _plan_under_loops(rest, ((0, 1),))
+    return None if body is None else PlanSequence((loops, body))
+
+
+def _with_instances(part: _PlanPart, statement: ModelStatement, instances: Any) -> _PlanPart:
+    """Return the part with only some of the instances of a statement."""
+    changed = replace(statement, domain=isl().Set.from_union_set(instances))
+    statements = tuple(changed if each is statement else each for each in part.scop.statements)
+    return replace(part, scop=replace(part.scop, statements=statements))
+
+
+def _domain_of(scop: Scop, names: Sequence[str]) -> Any:
+    domain = isl().UnionSet(f"{scop.prefix}{{ }}")
+    for name in names:
+        domain = domain.union(isl().UnionSet.from_set(scop.find_statement(name).domain))
+    return domain
 
 
 def _drop_rows(rows: Rows, positions: set[int]) -> Rows:

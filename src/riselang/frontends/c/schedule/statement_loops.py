@@ -130,10 +130,11 @@ def remaining_rows(rows: Rows, outer: Rows, statement: ModelStatement) -> Rows:
 
 def choose_loops(alone: SingleStatement) -> StatementLoops:
     """Return the first candidate that preserves all dependences."""
+    name, instances = alone.statement.name, alone.statement.domain
     for rows, tiles in (*_vectorized_candidates(alone), *_reduction_candidates(alone)):
         if alone.preserves_dependences(rows):
-            return StatementLoops(alone.statement.name, rows, tiles)
-    return StatementLoops(alone.statement.name, _plain_rows(alone))
+            return StatementLoops(name, instances, rows, tiles)
+    return StatementLoops(name, instances, _plain_rows(alone))
 
 
 Candidate = tuple[Rows, tuple[tuple[Linear, int], ...]]
