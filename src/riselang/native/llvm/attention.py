@@ -11,6 +11,7 @@ from __future__ import annotations
 from riselang.lowering.gpu.attention_tiles import (
     ELEMENT_BYTES,
     PART_BYTES,
+    ROW_PARTS,
     TILE_ROWS,
     TileAttention,
 )
@@ -20,6 +21,8 @@ from riselang.native.llvm.ir_writer import ATTRIBUTES, IrWriter
 LOG2_E = "0x3FF7154760000000"
 MINUS_INFINITY = "0xFFF0000000000000"
 MAX = "max.f32"
+PERMUTED_BYTES = ROW_PARTS * PART_BYTES
+"""The bytes of a row whose parts are permuted."""
 QUAD = (1, 2)
 """The distances of the lanes that hold parts of the same row."""
 
@@ -145,22 +148,30 @@ class _AttentionWriter(IrWriter):
         self.first_column = self.let(f"mul i32 {pair}, 2")
         self.warp_row = warp_row
 
-    def _lane_offsets(self, length: int, line_half: str, part_half: str) -> list[str]:
+    def _lane_offsets(self, length: int, line_half: str, part_half: str) -> list[tuple[str, int]]:
         """Return the offsets that a lane adds to the address of a tile to load its parts: one for
-        each 32 bytes of a row."""
+        each 32 bytes of a row, and a constant to add to it.
+
+        Parts are permuted within 128 bytes, so few offsets occupy registers.
+        """
         eight = self.let(f"mul i32 {line_half}, 8")
         line = self.let(f"add i32 {eight}, {self.within}")
         row = self.let(f"mul i32 {line}, {length * ELEMENT_BYTES}")
         offsets: list[str] = []
-        for pair in range(length * ELEMENT_BYTES // 32):
+        for pair in range(PERMUTED_BYTES // 32):
             part = self.let(f"add i32 {part_half}, {2 * pair}")
             permuted = self.let(f"xor i32 {part}, {self.within}")
             offset = self.let(f"mul i32 {permuted}, {PART_BYTES}")
             offsets.append(self.let(f"add i32 {row}, {offset}"))
-        return offsets
+        groups = range(0, length * ELEMENT_BYTES, PERMUTED_BYTES)
+        return [(offset, group) for group in groups for offset in offsets]
 
-    def _load(self, start: str, offset: str, constant: int, transposed: str = "") -> list[str]:
+    def _load(
+        self, start: str, position: tuple[str, int], constant: int, transposed: str = ""
+    ) -> list[str]:
         """Load four matrices of 8 x 8 elements."""
+        offset, group = position
+        constant += group
         address = self.let(f"add i32 {self.let(f'add i32 {start}, {offset}')}, {constant}")
         struct = "{ i32, i32, i32, i32 }"
         result = self.let(
