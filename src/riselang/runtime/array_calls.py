@@ -36,6 +36,7 @@ from riselang.runtime.arrays import (
     new_array,
     pointer_at,
 )
+from riselang.runtime.python_functions import FASTCALL, MethodDefinition, new_builtin
 from riselang.support.lazy import cached_property
 
 Call = Callable[[Sequence[Any]], Any]
@@ -43,8 +44,6 @@ NativeCall = Callable[[tuple[Any, ...], Any], Any]
 """Takes the arguments, and None or an array for the result; returns None if it does nothing."""
 ArrayType = tuple[tuple[int, ...], np.dtype[Any]]
 """The shape and dtype of an array."""
-_FASTCALL = 0x0080
-"""The flag of Python's C API for a function that takes an array of arguments."""
 _NEW_FROM_DESCRIPTOR = 94
 """The position of `PyArray_NewFromDescr` in the table of NumPy's C API."""
 MAX_EXACT = 1 << 53
@@ -79,17 +78,6 @@ class _CallTable(np.ndarray[Any, np.dtype[np.int64]]):
     """The numbers of a call table, with the objects that they refer to."""
 
     referents: Sequence[Any]
-
-
-class _MethodDefinition(ctypes.Structure):
-    """`PyMethodDef` of Python's C API."""
-
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("documentation", ctypes.c_char_p),
-    ]
 
 
 def native_call(
@@ -198,15 +186,12 @@ def _function_maker() -> Callable[[_CallTable], NativeCall] | None:
     from riselang.native.llvm import codegen
 
     code = codegen.array_call_functions(_new_array_address())
-    definition = _MethodDefinition(b"call", code.address("rise_call_arrays"), _FASTCALL, None)
-    new = ctypes.pythonapi["PyCFunction_NewEx"]
-    new.restype = ctypes.py_object
-    new.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    definition = MethodDefinition(b"call", code.address("rise_call_arrays"), FASTCALL, None)
 
     def make(table: _CallTable) -> NativeCall:
         # Several threads may have compiled the code: each function keeps the code that it calls.
         table.referents = (*table.referents, code, definition)
-        return new(ctypes.addressof(definition), table, None)
+        return new_builtin(definition, table)
 
     return make
 

@@ -65,7 +65,7 @@ class HostProgram:
         self._plan = plan
         self._parameters = tuple(parameters)
         self._code = HostCode(plan, len(parameters), module)
-        self.device_function = DeviceFunction(self._code.function, self._driver.raise_host_error)
+        self.device_function = DeviceFunction(self._code.launch, self._driver.raise_host_error)
 
     def run(self, *passed: Any) -> None:
         """Call it with the addresses of arrays, and scalars."""

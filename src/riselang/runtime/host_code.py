@@ -8,27 +8,35 @@ the driver's error code and, 32 bits higher, the position of the function that f
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 
 from riselang.native import cuda
 from riselang.native.llvm import codegen as llvm
 from riselang.runtime.launches import Allocate, HostPlan, Launch, Repeat, Step, TensorMap
+from riselang.runtime.python_functions import FASTCALL, MethodDefinition, new_builtin
 from riselang.support.errors import InternalError
 
 CURRENT, PUSH, POP, ALLOCATE, FREE, LAUNCH, DESCRIBE = cuda.HOST_FUNCTIONS
-SYMBOL = "rise_host"
+SYMBOL, PYTHON_SYMBOL = "rise_host", "rise_host_of_python"
+PYTHON_FUNCTIONS = (
+    "PyLong_AsUnsignedLongLong", "PyLong_FromLongLong", "PyEval_SaveThread", "PyEval_RestoreThread",
+)  # fmt: skip
+"""The functions of Python's C API that a call from Python needs."""
 
 
 class HostCode:
     """The machine code of a plan."""
 
     def __init__(self, plan: HostPlan, parameters: int, module: cuda.KernelModule):
-        ir = _PlanWriter(module).function(plan, parameters)
+        ir = f"{_PlanWriter(module).function(plan, parameters)}\n{_python_function(parameters)}"
         self._code = llvm.load_objects([llvm.jit_object(ir, "fast")])
         kinds = [ctypes.c_void_p, *[ctypes.c_uint64] * parameters]
         self.function = ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(self._code.address(SYMBOL))
         """Takes the stream, None for the default one, and a number for each parameter."""
+        definition = MethodDefinition(b"launch", self._code.address(PYTHON_SYMBOL), FASTCALL, None)
+        self.launch: Callable[..., int] = new_builtin(definition, (self._code, definition))
+        """Takes the same, but integers only; ctypes takes longer to convert them."""
 
 
 class _PlanWriter:
@@ -220,3 +228,32 @@ class _PlanWriter:
             loaded.append(name)
         for name, target in zip(loaded, targets, strict=True):
             self._emit(f"store i64 {name}, ptr {self._slot(target)}")
+
+
+def _python_function(parameters: int) -> str:
+    """Return LLVM IR for a function that Python calls with integers: a stream, and parameters."""
+    addresses = {
+        name: ctypes.cast(ctypes.pythonapi[name], ctypes.c_void_p).value
+        for name in PYTHON_FUNCTIONS
+    }
+    to_number, to_integer, release, restore = (
+        f"inttoptr (i64 {address} to ptr)" for address in addresses.values()
+    )
+    lines: list[str] = []
+    for number in range(parameters + 1):
+        lines += [
+            f"%pointer{number} = getelementptr ptr, ptr %arguments, i64 {number}",
+            f"%object{number} = load ptr, ptr %pointer{number}",
+            f"%n{number} = call i64 {to_number}(ptr %object{number})",
+        ]
+    passed = ", ".join(["ptr %stream", *(f"i64 %n{number + 1}" for number in range(parameters))])
+    lines += [
+        "%stream = inttoptr i64 %n0 to ptr",
+        f"%thread = call ptr {release}()",
+        f"%failure = call i64 @{SYMBOL}({passed})",
+        f"call void {restore}(ptr %thread)",
+        f"%result = call ptr {to_integer}(i64 %failure)",
+        "ret ptr %result",
+    ]
+    header = f"define ptr @{PYTHON_SYMBOL}(ptr %self, ptr %arguments, i64 %count) {{"
+    return "\n".join([header, *lines, "}"])
