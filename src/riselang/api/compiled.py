@@ -183,7 +183,7 @@ class Compiled:
 
     def prepare_tensor_call(
         self, example: Sequence[Any], fixed: Sequence[DeviceArray | None] | None = None
-    ) -> torch_calls.TensorCall | None:
+    ) -> NativeCall | None:
         """Return a fast call for PyTorch tensors on the GPU with the shapes of the example.
 
         `fixed` contains the inputs that are the same in each call, and None for the others. The

@@ -31,7 +31,7 @@ from riselang.runtime.array_calls import NativeCall, PreparedCall, decline
 from riselang.runtime.array_libraries import array_converter, convert_results
 from riselang.runtime.arrays import Array, as_array
 from riselang.runtime.device_arrays import device_view, is_on_gpu, to_argument_library
-from riselang.runtime.torch_calls import NO_RESULT, TensorCall, TensorKey, tensor_key
+from riselang.runtime.torch_calls import TensorKey, tensor_key
 from riselang.support.config import DEFAULT_LOOPS, Options
 from riselang.support.counts import format_count
 from riselang.support.errors import RiseError, UserError
@@ -107,9 +107,8 @@ class Kernel(ABC):
         """Programs with checks, by the identity of the program, which they keep alive."""
         self._gpu_programs: dict[ArgumentTypes, Compiled] = {}
         """Compiled programs for arrays on a GPU, by their shapes."""
-        self._tensor_calls: dict[TensorKey, TensorCall] = {}
+        self._tensor_calls: dict[TensorKey, NativeCall] = {}
         """Prepared calls with PyTorch tensors on a GPU."""
-        self._latest_tensor_call: TensorCall | None = None
 
     if not TYPE_CHECKING:
 
@@ -140,10 +139,6 @@ class Kernel(ABC):
                 arguments = self._order_arguments(arguments, named)
             if out is not None:
                 return self._call_into(arguments, out)
-            if (latest := self._latest_tensor_call) is not None:
-                result = latest(arguments)
-                if result is not NO_RESULT:
-                    return result
             return self._call_other_shapes(arguments)
         except RiseError as error:
             raise shorten_traceback(error) from error.__cause__
@@ -153,8 +148,8 @@ class Kernel(ABC):
         if self._takes_device_arrays:
             tensors = tensor_key(arguments)
             if tensors is not None and (call := self._tensor_calls.get(tensors)) is not None:
-                self._latest_tensor_call = call
-                return call(arguments)
+                self._latest_call = call
+                return call(arguments, None)
             if any(map(is_on_gpu, arguments)):
                 return to_argument_library(arguments, self._call_on_gpu(arguments, tensors))
         key = argument_types(arguments)
@@ -229,7 +224,6 @@ class Kernel(ABC):
         vars(kernel).update(vars(self))
         kernel.backend = backend
         kernel._prepared_calls, kernel._lowered = {}, {}
-        kernel._latest_tensor_call = None
         kernel._latest_call = decline
         return kernel
 
@@ -283,13 +277,13 @@ class Kernel(ABC):
             self._gpu_programs[key] = compiled
         if tensors is not None and (call := compiled.prepare_tensor_call(arguments)) is not None:
             self._remember_tensor_call(tensors, call)
-            return call(arguments)
+            return call(tuple(arguments), None)
         return compiled.run(arrays)
 
-    def _remember_tensor_call(self, tensors: TensorKey, call: TensorCall) -> None:
+    def _remember_tensor_call(self, tensors: TensorKey, call: NativeCall) -> None:
         self._clear_if_full(self._tensor_calls)
         self._tensor_calls[tensors] = call
-        self._latest_tensor_call = call
+        self._latest_call = call
 
     def call(self, arguments: Sequence[Any], known: Mapping[str, Nat]) -> Any:
         """Return the results for these arrays; `known` has sizes that shapes may not determine."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from riselang.runtime.array_calls import NativeCall
 from riselang.runtime.device_arrays import ALIGNMENT, DeviceArray
 from riselang.runtime.executable import DeviceFunction
 
@@ -24,10 +25,6 @@ DTYPES = frozenset(
 """The dtypes that PyTorch and NumPy have under the same names."""
 TensorKey = tuple[Any, ...]
 """The shape and dtype of each argument."""
-NO_RESULT = object()
-"""The result of a prepared call that does not accept the arguments."""
-TensorCall = Callable[[Sequence[Any]], Any]
-"""Calls a program with tensors; returns `NO_RESULT` if they are not as in the example."""
 ResultSpec = tuple[tuple[int, ...], np.dtype[Any]]
 """The shape and dtype of a result."""
 
@@ -56,8 +53,9 @@ def prepare_tensor_call(
     results: Sequence[ResultSpec],
     example: Sequence[Any],
     fixed: Sequence[DeviceArray | None],
-) -> TensorCall:
-    """Return a fast call for tensors with the shapes and dtypes of an example.
+) -> NativeCall:
+    """Return a fast call for tensors with the shapes and dtypes of an example; its result is None
+    for other arguments.
 
     The program takes the addresses of new arrays for the results, and those of its inputs: `fixed`
     contains the ones that are the same in each call, and None for the arguments.
@@ -68,7 +66,7 @@ def prepare_tensor_call(
     shapes = [tensor.shape for tensor in example]
     dtypes = [tensor.dtype for tensor in example]
     arrays = [each for each in fixed if each is not None]
-    names = {"Tensor": torch.Tensor, "stream_handle": _stream_handle(torch), "NO_RESULT": NO_RESULT}
+    names = {"Tensor": torch.Tensor, "stream_handle": _stream_handle(torch)}
     return make(program, allocate, shapes, dtypes, arrays, **names)
 
 
@@ -102,7 +100,7 @@ def _stream_handle(torch: Any) -> Callable[[int], int]:
 
 
 @cache
-def _call_factory(results: int, given: tuple[bool, ...]) -> Callable[..., TensorCall]:
+def _call_factory(results: int, given: tuple[bool, ...]) -> Callable[..., NativeCall]:
     """Return a function that makes a call for a number of results, and given and fixed inputs.
 
     The code has no loops, which would take a noticeable part of a call.
@@ -122,21 +120,21 @@ def _call_factory(results: int, given: tuple[bool, ...]) -> Callable[..., Tensor
     fixed = [f"p{n}" for n, is_given in enumerate(given) if not is_given]
     addresses = [*(f"{each}.data_ptr()" for each in outputs), *(f"p{n}" for n in range(len(given)))]
     text = f"""
-def make(program, allocations, shapes, dtypes, kept, Tensor, stream_handle, NO_RESULT):
+def make(program, allocations, shapes, dtypes, kept, Tensor, stream_handle):
     launch, fail = program.launch, program.fail
     [{", ".join(kinds)}] = allocations
     [{", ".join(f"shape{n}" for n in inputs)}] = shapes
     [{", ".join(f"dtype{n}" for n in inputs)}] = dtypes
     [{", ".join(fixed)}] = [array.address for array in kept]
-    def call(arguments):
-        if len(arguments) != {len(inputs)}:
-            return NO_RESULT
+    def call(arguments, out):
+        if out is not None or len(arguments) != {len(inputs)}:
+            return None
         [{", ".join(f"a{n}" for n in inputs)}] = arguments
         if {" or ".join(checks)}:
-            return NO_RESULT
+            return None
         {"; ".join(f"p{n} = a{n}.data_ptr()" for n in inputs)}
         if ({" | ".join(f"p{n}" for n in inputs)}) & {ALIGNMENT - 1}:
-            return NO_RESULT
+            return None
         {"; ".join(created)}
         failure = launch(stream_handle(0), {", ".join(addresses)})
         if failure:

@@ -7,6 +7,7 @@ from typing import Any
 
 from riselang.api.compiled import Compiled
 from riselang.frontends.stablehlo.model.body import ModelBody
+from riselang.runtime.array_calls import NativeCall, decline
 from riselang.runtime.arrays import Array
 from riselang.runtime.device_arrays import (
     DeviceArray,
@@ -15,7 +16,7 @@ from riselang.runtime.device_arrays import (
     to_argument_library,
     to_gpu,
 )
-from riselang.runtime.torch_calls import NO_RESULT, TensorCall, tensor_key
+from riselang.runtime.torch_calls import tensor_key
 
 
 class GpuCalls:
@@ -38,7 +39,8 @@ class GpuCalls:
         """The constants and bound arguments, and None for the arguments of a call. Then what is
         computed from them in advance."""
         self._compiled = self._compile()
-        self._latest: TensorCall | None = None
+        self.quick: NativeCall = decline
+        """Returns the results for tensors like those of an earlier call, else None."""
 
     def _compile(self) -> Compiled:
         """Return the code for calls; computations that depend on no argument are done now."""
@@ -50,10 +52,6 @@ class GpuCalls:
             return self._body.compiled
         self._fixed = [*(self._fixed[each] for each in code.kept), *code.precompute(views)]
         return code.main_program
-
-    def quick(self, arguments: Sequence[Any]) -> Any:
-        """Return the results for tensors like those of an earlier call; else `NO_RESULT`."""
-        return NO_RESULT if self._latest is None else self._latest(arguments)
 
     def __call__(self, given: Mapping[str, Any]) -> Any:
         """Return the results for arrays by name; on the GPU if one of them is."""
@@ -69,7 +67,7 @@ class GpuCalls:
         if not any(map(is_on_gpu, arguments)):
             return _to_host(result)
         if tensor_key(arguments) is not None:
-            self._latest = self._compiled.prepare_tensor_call(arguments, self._fixed)
+            self.quick = self._compiled.prepare_tensor_call(arguments, self._fixed) or decline
         return to_argument_library(arguments, result)
 
 

@@ -18,7 +18,6 @@ from riselang.pipelines import GPU
 from riselang.runtime.array_calls import PreparedCall
 from riselang.runtime.array_libraries import array_converter, convert_results
 from riselang.runtime.arrays import Array, as_array, check_layout, exact_scalar
-from riselang.runtime.torch_calls import NO_RESULT
 from riselang.support.config import Options
 from riselang.support.errors import RiseError, UserError
 from riselang.support.html import code, details
@@ -88,8 +87,8 @@ class Model:
         if out is None and not named:
             gpu_calls = vars(self).get("_gpu_calls")
             if gpu_calls is not None:
-                result = gpu_calls.quick(arguments)
-                if result is not NO_RESULT:
+                result = gpu_calls.quick(arguments, None)
+                if result is not None:
                     return result
         try:
             prepared: PreparedCall | None = vars(self).get("_prepared_call")
