@@ -120,8 +120,8 @@ def _unnamed_dtype(value: Any) -> str:
     PyTorch raises an error for some of them.
     """
     torch = sys.modules.get("torch")
-    if torch is None or not isinstance(value, torch.Tensor):
-        return ""
+    if torch is None or not isinstance(value, torch.Tensor) or value.requires_grad:
+        return ""  # the interface refuses tensors that require gradients
     name = str(value.dtype).removeprefix("torch.")
     return name if name in ML_DTYPES and value.device.type == "cuda" else ""
 
