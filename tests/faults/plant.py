@@ -3,6 +3,7 @@
     python tests/faults/plant.py                       all of them
     python tests/faults/plant.py join zip              those whose name or module has one of these words
     python tests/faults/plant.py --only "sort is not stable"
+    python tests/faults/plant.py frontends.c           those of the C front end
     python tests/faults/plant.py --sample 12 --seed 3  twelve of them, chosen by a seed
     python tests/faults/plant.py --resume              those that have no result for these sources yet
 
@@ -31,6 +32,8 @@ import record_tests
 from fault import Fault
 from planted import FAULTS
 from planted_c import C_FAULTS, LIFTING_FAULTS
+from planted_c_model import EMISSION_FAULTS, MODEL_FAULTS
+from planted_c_reading import JUMP_FAULTS, VALUE_FAULTS
 from record_tests import BEGAN, FAILED
 
 ROOT = Path(__file__).parents[2]
@@ -52,10 +55,31 @@ LIFTING_TESTS = (
     "tests/unit/frontends/test_c_tactics.py", "tests/unit/frontends/test_c_library.py",
     "tests/unit/frontends/test_c_lifting.py", "tests/properties/test_c_lifted.py",
 )  # fmt: skip
+C_UNITS = "tests/unit/frontends/test_c_"
+READING_TESTS = (
+    f"{C_UNITS}control_flow.py", f"{C_UNITS}calls.py", f"{C_UNITS}memory.py",
+    f"{C_UNITS}complex.py", f"{C_UNITS}row_pointers.py", f"{C_UNITS}records.py",
+    "tests/properties/test_c_random_control_flow.py", f"{C_UNITS}rejections.py",
+    f"{C_UNITS}globals.py",
+)  # fmt: skip
+MODEL_TESTS = (
+    "tests/properties/test_c_subscripts.py", f"{C_UNITS}dependences.py", f"{C_UNITS}checks.py",
+    f"{C_UNITS}rejections.py", f"{C_UNITS}control_flow.py", "tests/properties/test_c_programs.py",
+    f"{C_UNITS}assumptions.py", f"{C_UNITS}schedules.py",
+    "tests/properties/test_c_random_control_flow.py",
+)  # fmt: skip
+EMISSION_TESTS = (
+    f"{C_UNITS}checks.py", f"{C_UNITS}vectors.py", f"{C_UNITS}emission.py", f"{C_UNITS}source.py",
+    f"{C_UNITS}row_pointers.py", f"{C_UNITS}records.py", f"{C_UNITS}control_flow.py",
+    "tests/programs/test_c_linking.py", "tests/properties/test_c_random_control_flow.py",
+)  # fmt: skip
 GROUPS = (
     (FAULTS, TESTS),
     (C_FAULTS, (*C_TESTS, *LIFTING_TESTS)),
     (LIFTING_FAULTS, (*LIFTING_TESTS, *C_TESTS)),
+    ((*JUMP_FAULTS, *VALUE_FAULTS), READING_TESTS),
+    (MODEL_FAULTS, MODEL_TESTS),
+    (EMISSION_FAULTS, EMISSION_TESTS),
 )
 """Faults, and the tests that run for each of them, until one fails."""
 SEED = "0"

@@ -7,9 +7,14 @@ import pytest
 from fault import Fault, MisfitError
 from planted import FAULTS
 from planted_c import C_FAULTS, LIFTING_FAULTS
+from planted_c_model import EMISSION_FAULTS, MODEL_FAULTS
+from planted_c_reading import JUMP_FAULTS, VALUE_FAULTS
 from source_patterns import edits
 
-EVERY = [*FAULTS, *C_FAULTS, *LIFTING_FAULTS]
+READING_FAULTS = (*JUMP_FAULTS, *VALUE_FAULTS)
+EVERY = [
+    *FAULTS, *C_FAULTS, *LIFTING_FAULTS, *READING_FAULTS, *MODEL_FAULTS, *EMISSION_FAULTS,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", EVERY, ids=lambda fault: fault.name)
@@ -23,7 +28,7 @@ def test_a_fault_can_be_planted(fault: Fault) -> None:
 def test_there_are_many() -> None:
     assert len({fault.name for fault in EVERY}) == len(EVERY)
     assert len(FAULTS) >= 70
-    assert len(C_FAULTS) + len(LIFTING_FAULTS) >= 40
+    assert len(EVERY) - len(FAULTS) >= 160
 
 
 def _replaced(source: str, find: str, replace: str, given: str = "") -> list[str]:

@@ -33,6 +33,9 @@ BODIES = {
     "a local pointer": "double (*f)(double) = square; binary g = add; a[0] = g(f(a[1]), a[2]);",
     "an effect": "double s = a[0]; for (int i = 0; i < n; i++) { a[i] = next(&s);"
         " if (next(&s) > 1.5) a[i] += 1; double t = next(&s) * 2; a[i] -= t; }",
+    "effects in choices": "double s = a[0]; for (int i = 1; i < n; i++) {"
+        " a[i] = a[i] > 1 ? next(&s) : 2; if (a[i] > 1.5 || next(&s) > 1.2) a[i] += 1;"
+        " if (a[i] > 1.5 && next(&s) > 1.2) a[i] += 2; } a[0] = s;",
     "a goto in a loop": "for (int i = 0; i < n; i++) { if (a[i] > 1) goto next; a[i] = i;"
         " if (i > 3) goto next; a[i] += 2; next: a[i] += 1; }",
     "a goto out of loops": "int i, j; for (i = 0; i < n; i++) for (j = 0; j < n; j++)"

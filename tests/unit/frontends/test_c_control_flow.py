@@ -59,6 +59,13 @@ PROGRAMS = {
         " for (int i = 0; i < n; i++) a[i] += b[i] -= c[i]; }",
     "initializers with commas": "void f(int n, double a[n]) { for (int i = 0, j = n - 1; i < j;"
         " i++, j--) { double t = a[i]; a[i] = a[j]; a[j] = t; } }",
+    "a start that changes a variable of another": "int f(int n, int a[n]) { int i, s = 2;"
+        " for (i = s, s = 0; i < n; i++) a[i] += s + 1; return s + i; }",
+    "masks and shifts in subscripts": "void f(int n, int a[n], int b[64]) {"
+        " for (int i = 0; i < n; i++) { b[i & 5] += a[i]; b[i >> 1] += 2; }"
+        " for (int i = 0; i < 6; i++) b[(i << 3) + 1] = i; }",
+    "distances from a pointer": "void f(int n, double a[n]) { double *last = a + n - 1;"
+        " for (int i = 1; i < n; i++) *(last - i) += i; }",
     "a length that changes": "double f(int n, double a[n]) {"
         " double s = 0; while (n > 0) { n--; s += a[n]; } return s; }",
     "side effects in a condition": "int f(int n, int a[n]) { int k = 0; int s = 0;"

@@ -48,8 +48,9 @@ class ReferenceReader(LvalueReader):
     def read_arguments(self, call: Cursor, given: Sequence[Cursor]) -> list[Expression]:
         declared = call.referenced
         # References are not parameters of C functions, or of those that pointers point to.
-        is_known = declared is not None and declared.type.kind.name == "FUNCTIONPROTO"
-        types = list(declared.type.argument_types()) if is_known else []
+        types = list[Any]()
+        if declared is not None and declared.type.kind.name == "FUNCTIONPROTO":
+            types += declared.type.argument_types()
         types += [None] * (len(given) - len(types))
         return [
             self._read_argument(each)
