@@ -18,6 +18,8 @@ from riselang.tuning.spaces import Choices, Space
 
 MAX_ATTEMPTS = 1000
 """The number of attempts to find a choice that satisfies the constraints and is new."""
+SMALL_SIZE = 20_000
+"""Of smaller spaces, all choices that are left are listed after a tenth of the attempts."""
 
 
 class Search(ABC):
@@ -57,13 +59,15 @@ class Search(ABC):
 
     def random_choice(self) -> Choices | None:
         """Return a random choice that is new; None if there seems to be none."""
-        for _ in range(MAX_ATTEMPTS):
-            choices = {
-                name: self.random.choice(values) for name, values in self.space.parameters.items()
-            }
+        parameters = self.space.parameters
+        is_small = self.space.size < SMALL_SIZE
+        for _ in range(MAX_ATTEMPTS // 10 if is_small else MAX_ATTEMPTS):
+            choices = {name: self.random.choice(values) for name, values in parameters.items()}
             if self.is_new(choices):
                 return choices
-        return None
+        keys = itertools.product(*parameters.values()) if is_small else ()
+        left = [each for each in map(self.space.choices, keys) if self.is_new(each)]
+        return self.random.choice(left) if left else None
 
 
 class RandomSearch(Search):
@@ -90,11 +94,12 @@ class GridSearch(Search):
 class EvolutionSearch(Search):
     """Begins with random choices, then changes and combines the fastest ones.
 
-    A change moves one parameter to a neighboring value, since values are in order of size, or
-    rarely to any value.
+    A change moves one or two parameters to a neighboring value, since values are in order of size,
+    or rarely to any value.
     """
 
-    RANDOM_CHOICES = 12
+    RANDOM_CHOICES = 20
+    """The number of random choices at first: with fewer, some seeds stay at a local optimum."""
     PARENTS = 6
     RANDOM_RATE = 0.1
     """The fraction of later choices that are random, and of changes to any value."""
@@ -106,7 +111,7 @@ class EvolutionSearch(Search):
         if len(self.times) < self.RANDOM_CHOICES or not measured or is_random:
             return self.random_choice()
         parents = [self.space.choices(key) for key, _ in measured[: self.PARENTS]]
-        for _ in range(MAX_ATTEMPTS):
+        for _ in range(MAX_ATTEMPTS // 10):
             child = self._change(self._combine(parents))
             if self.is_new(child):
                 return child
@@ -123,7 +128,7 @@ class EvolutionSearch(Search):
 
     def _change(self, choices: Choices) -> Choices:
         changed = dict(choices)
-        count = self.random.choice((1, 1, 1, 2, 3))
+        count = self.random.choice((1, 2))
         names = [name for name, values in self.space.parameters.items() if len(values) > 1]
         for name in self.random.sample(names, min(count, len(names))):
             values = self.space.parameters[name]
