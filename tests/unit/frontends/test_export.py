@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -160,3 +161,14 @@ def test_what_onnx_lacks_is_named() -> None:
     program = rl.jit(lambda x: x | rl.map(rl.popcount))
     with pytest.raises(rl.LimitationError, match=r"stablehlo.popcnt cannot be exported to ONNX"):
         rl.to_onnx(program, np.ones(3, np.int32))
+
+
+def test_floats_of_one_byte_are_exported_to_stablehlo_only() -> None:
+    @rl.jit
+    def first(x: rl.Array[3, rl.f8e4m3fn]) -> Any:
+        return x | rl.take(1)
+
+    x = np.arange(3).astype(ml_dtypes.float8_e4m3fn)
+    assert "f8E4M3FN" in rl.to_stablehlo(first, x)
+    with pytest.raises(rl.LimitationError, match="elements are not supported in ONNX models"):
+        rl.to_onnx(first, x)

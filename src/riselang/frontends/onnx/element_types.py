@@ -94,7 +94,9 @@ def element_of_type(name: str) -> tuple[str, str]:
 
 def type_of_element(element: str, small_type: str = "") -> int:
     """Return the number of the ONNX type of an element type."""
-    name = small_type or next(name for name, held in ELEMENTS.items() if held == element)
+    name = small_type or next((name for name, held in ELEMENTS.items() if held == element), "")
+    if not name:
+        raise LimitationError(f"{element} elements are not supported in ONNX models")
     return onnx_package().TensorProto.DataType.Value(name)
 
 
