@@ -211,7 +211,7 @@ class _Tuning:
     def search_until(self, budget: Budget, after_trial: Callable[[str], None]) -> None:
         """Try strategies until the budget is spent or all have been tried."""
         start = time.monotonic()
-        # A trial that turns out to be repeated makes room for others.
+        # A trial that turns out to be repeated does not use the budget, so others follow.
         while not self.is_exhausted and not budget.is_spent(self._spent(), start):
             for request, outcome in self.runner.run(self._requests(budget, start)):
                 self._add(request.choices, request.strategy, outcome)
