@@ -39,6 +39,7 @@ from riselang.lowering.gpu.shuffles import SHUFFLE
 from riselang.lowering.temporaries import memref_bytes
 from riselang.native import cuda
 from riselang.native.llvm import codegen as llvm
+from riselang.native.llvm.small_floats import add_small_float_functions
 from riselang.native.mlir import bindings as mlir
 from riselang.native.mlir.generic_printer import native_text
 from support.emulated_attention import define_attentions
@@ -196,6 +197,7 @@ class EmulatedModule:
         ir = define_products(ir, list(tensor_products(self.kernels)))
         ir = define_attentions(ir, list(tile_attentions(self.kernels)))
         ir = define_shuffles(ir)
+        ir = add_small_float_functions(ir, has_instructions=False)
         self._code = llvm.load_objects([llvm.jit_object(ir)])
 
     def _function(self, kernel: gpu.FuncOp) -> func.FuncOp:

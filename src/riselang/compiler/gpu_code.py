@@ -23,6 +23,7 @@ from riselang.native.gpu_targets import gpu_target
 from riselang.native.llvm import codegen as llvm
 from riselang.native.llvm.gpu_functions import add_shuffles, round_to_bf16
 from riselang.native.llvm.short_loops import mark_short_loops
+from riselang.native.llvm.small_floats import add_small_float_functions
 from riselang.native.mlir import bindings as mlir
 from riselang.native.mlir.generic_printer import native_text
 from riselang.runtime.launches import Kernels
@@ -64,6 +65,8 @@ class GpuCode:
             bf16=self.lowered.facts.has_bf16, dialect=dialect, rounds_to_bf16=rounds_to_bf16
         )
         ir = add_tensor_functions(mlir.to_llvm_ir(text, pipeline), kernels)
+        has_conversions = dialect == pipelines.NVIDIA and gpu_target().converts_small_floats
+        ir = add_small_float_functions(ir, has_instructions=has_conversions)
         ir = add_shuffles(round_to_bf16(ir) if rounds_to_bf16 else ir)
         return mark_short_loops(place_buffers(ir, self.dynamic_memory), for_gpu=True)
 

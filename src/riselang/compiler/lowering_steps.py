@@ -110,7 +110,7 @@ def _make_pass(name: str, options: Options) -> ModulePass:
     if name == pipelines.EXPAND_SMALL_FLOATS:
         from riselang.lowering.passes.expand_small_floats import ExpandSmallFloatsPass
 
-        return ExpandSmallFloatsPass()
+        return ExpandSmallFloatsPass(options.loops == pipelines.GPU)
     if name == pipelines.APPROXIMATE_MATH:
         from riselang.lowering.passes.approximate_math import ApproximateMathPass
 

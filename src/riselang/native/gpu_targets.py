@@ -25,6 +25,11 @@ class GpuTarget:
     """The number of multiprocessors of its data center GPU."""
 
     @property
+    def converts_small_floats(self) -> bool:
+        """Whether instructions convert f32 to floats of 8 bits."""
+        return int(self.chip[3:].rstrip("a")) >= 89
+
+    @property
     def rounds_to_bf16(self) -> bool:
         """Whether an instruction converts f32 to bf16: of all GPUs whose tensor cores are used."""
         return bool(self.tensor_unit)
@@ -35,7 +40,7 @@ TARGETS = (
     GpuTarget("sm_75", "+ptx70", 64 << 10),
     GpuTarget("sm_80", "+ptx71", 163 << 10, "mma"),
     GpuTarget("sm_86", "+ptx71", 99 << 10, "mma"),
-    GpuTarget("sm_89", "+ptx78", 99 << 10, "mma"),
+    GpuTarget("sm_89", "+ptx81", 99 << 10, "mma"),
     GpuTarget("sm_90", "+ptx80", 227 << 10, "mma"),
     GpuTarget("sm_90a", "+ptx80", 227 << 10, "wgmma", 132),
 )

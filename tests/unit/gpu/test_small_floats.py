@@ -33,15 +33,26 @@ def same_floats(found: Array, expected: Array) -> bool:
     return np.array_equal(one, other, equal_nan=True) and bool(np.all(signs_agree))
 
 
+def run_in_turn(kernel: TermKernel, emulate: Emulate, loops: str) -> None:
+    if loops == "gpu":
+        emulate(kernel.lower()).runs_threads_in_turn = True
+
+
+LOOPS = pytest.mark.parametrize("loops", ["affine", "gpu"])
+
+
+@LOOPS
 @pytest.mark.parametrize("type", TYPES)
-def test_all_values_become_f32(type: str) -> None:
-    widen = program("fun((x : 256.TYPE), x |> map(fun(e, cast[f32](e))))", type)
+def test_all_values_become_f32(type: str, loops: str, emulate: Emulate) -> None:
+    widen = program("fun((x : 256.TYPE), x |> map(fun(e, cast[f32](e))))", type, loops=loops)
+    run_in_turn(widen, emulate, loops)
     x = BYTES.view(TYPES[type])
     assert same_floats(widen(x), x.astype(np.float32))
 
 
+@LOOPS
 @pytest.mark.parametrize("type", TYPES)
-def test_f32_is_rounded_to_nearest_even(type: str) -> None:
+def test_f32_is_rounded_to_nearest_even(type: str, loops: str, emulate: Emulate) -> None:
     """Halfway between two values, next to that, too large, too small, and anything."""
     values = BYTES.view(TYPES[type]).astype(np.float32).view(np.int32)
     shift = 20 if type == "f8e4m3fn" else 21
@@ -50,7 +61,9 @@ def test_f32_is_rounded_to_nearest_even(type: str) -> None:
     small = GENERATOR.standard_normal(2000) * 10.0 ** GENERATOR.integers(-9, 6, 2000)
     anything = GENERATOR.integers(-(1 << 31), 1 << 31, 6000 - near.size, dtype=np.int32)
     x = np.concatenate([near, anything, small.astype(np.float32).view(np.int32)]).view(np.float32)
-    narrow = program("fun((x : 8000.f32), x |> map(fun(e, cast[TYPE](e))))", type)
+    text = "fun((x : 8000.f32), x |> map(fun(e, cast[TYPE](e))))"
+    narrow = program(text, type, loops=loops)
+    run_in_turn(narrow, emulate, loops)
     with np.errstate(all="ignore"):
         assert same_floats(narrow(x), x.astype(TYPES[type]))
 
@@ -70,6 +83,18 @@ def test_arithmetic_is_rounded_in_every_step(type: str, emulate: Emulate) -> Non
     emulate(kernel.lower())
     assert same_floats(kernel(x, y), expected)
     assert same_floats(kernel(rl.to_gpu(x), rl.to_gpu(y)).numpy(), expected)
+
+
+@pytest.mark.parametrize(
+    ("target", "instruction"), [("sm_80", "shl.b32"), ("sm_90", "cvt.rn.satfinite.e4m3x2.f32")]
+)
+def test_gpus_with_instructions_use_them(
+    target: str, instruction: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RISE_GPU_TARGET", target)
+    ptx = program(ARITHMETIC, "f8e4m3fn", loops="gpu").lower().as_text("ptx")
+    assert instruction in ptx
+    assert ("cvt.rn.f16x2.e4m3x2" in ptx) == (target == "sm_90")
 
 
 @pytest.mark.parametrize("type", TYPES)

@@ -47,6 +47,7 @@ from riselang.lowering.gpu.mapping import (
 )
 from riselang.lowering.gpu.pipelining import pipeline_copies
 from riselang.lowering.gpu.shuffles import lower_shuffles
+from riselang.lowering.gpu.small_float_calls import lower_small_floats
 from riselang.lowering.gpu.tile_attention import check_attention, lower_attention
 from riselang.lowering.gpu.tile_products import (
     check_products,
@@ -97,6 +98,7 @@ class OutlineGpuKernelsPass(ModulePass):
                 outliner = _Outliner(function.sym_name.data, kernels, self)
                 outliner.outline_block(function.body.block)
         _copy_helpers(kernels, helpers)
+        lower_small_floats(kernels)
         _move_constants(op, kernels)
         op.attributes["gpu.container_module"] = UnitAttr()
         op.body.block.add_op(kernels)

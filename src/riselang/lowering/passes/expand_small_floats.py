@@ -35,14 +35,17 @@ class ExpandSmallFloatsPass(ModulePass):
     """Computes floats of 8 bits as f32, and converts them by integer ops."""
 
     name = "expand-small-floats"
+    keeps_conversions: bool = False
+    """Whether conversions from and to f32 remain, for GPUs that have instructions for them."""
 
     @with_deep_stack
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in list(walk(op)):
             if inner.name in COMPUTING_OPS or inner.name.startswith("math."):
                 values = (*inner.operands, *inner.results)
-                if any(_format_of(value.type) is not None for value in values):
-                    _expand(inner)
+                is_kept = self.keeps_conversions and _is_conversion_of_f32(inner)
+                if not is_kept and any(is_small_float(value.type) for value in values):
+                    _expand(inner, keeps_conversions=self.keeps_conversions)
 
 
 COMPUTING_OPS = frozenset(
@@ -85,6 +88,16 @@ F32_MANTISSA, F32_BIAS, F32_INFINITY = 23, 127, 0x7F800000
 SIGN, MAGNITUDE, NAN = 0x80, 0x7F, 0x7F
 
 
+def is_small_float(type: Attribute) -> bool:
+    """Whether it is a float of 8 bits, or a vector of them."""
+    return _format_of(type) is not None
+
+
+def _is_conversion_of_f32(op: Operation) -> bool:
+    types = [_element_type(value.type) for value in (*op.operands, *op.results)]
+    return isinstance(op, arith.ExtFOp | arith.TruncFOp) and f32 in types
+
+
 def _format_of(type: Attribute) -> Format | None:
     return FORMATS.get(_element_type(type).__class__)
 
@@ -98,12 +111,13 @@ def _with_element(type: Attribute, element: Attribute) -> Attribute:
     return VectorType(element, type.get_shape()) if isinstance(type, VectorType) else element
 
 
-def _expand(op: Operation) -> None:
+def _expand(op: Operation, *, keeps_conversions: bool) -> None:
     """Replace an op by one on f32, and conversions of its operands and results."""
+    extend, round = (_extended, _rounded) if keeps_conversions else (_extend, _round)
     on = Arithmetic(
         builder_at(InsertPoint.before(op), op.location), _with_element(op.results[0].type, f32)
     )
-    operands = [_extend(on, each) for each in op.operands]
+    operands = [extend(on, each) if is_small_float(each.type) else each for each in op.operands]
     wide = [on.type if _format_of(each.type) is not None else each.type for each in op.results]
     if isinstance(op, arith.ExtFOp | arith.TruncFOp):
         results = [_convert(on, operands[0], wide[0])]
@@ -113,8 +127,8 @@ def _expand(op: Operation) -> None:
         )
         results = on.builder.insert(wide_op).results
     for old, new in zip(op.results, results, strict=True):
-        format = _format_of(old.type)
-        old.replace_all_uses_with(new if format is None else _round(on, new, format, old.type))
+        is_small = is_small_float(old.type)
+        old.replace_all_uses_with(round(on, new, old.type) if is_small else new)
     op.detach()
     op.erase()
 
@@ -127,11 +141,18 @@ def _convert(on: Arithmetic, value: SSAValue, type: Attribute) -> SSAValue:
     return on.builder.insert((arith.ExtFOp if is_wider else arith.TruncFOp)(value, type)).result
 
 
+def _extended(on: Arithmetic, value: SSAValue) -> SSAValue:
+    return on.builder.insert(arith.ExtFOp(value, on.type)).result
+
+
+def _rounded(on: Arithmetic, value: SSAValue, type: Attribute) -> SSAValue:
+    return on.builder.insert(arith.TruncFOp(value, type)).result
+
+
 def _extend(on: Arithmetic, value: SSAValue) -> SSAValue:
-    """Convert a small float to f32; other values remain."""
+    """Convert a small float to f32 by integer ops."""
     format = _format_of(value.type)
-    if format is None:
-        return value
+    assert format is not None
     bits = on.builder.insert(arith.BitcastOp(value, _with_element(value.type, i8))).result
     wide = on.extend_int(bits)
     magnitude = on.bitwise_and(wide, MAGNITUDE)
@@ -146,8 +167,10 @@ def _extend(on: Arithmetic, value: SSAValue) -> SSAValue:
     return on.bitcast_to_float(on.bitwise_or(on.select(is_finite, finite, special), sign))
 
 
-def _round(on: Arithmetic, value: SSAValue, format: Format, type: Attribute) -> SSAValue:
-    """Round f32 to the nearest small float, of two to the even one."""
+def _round(on: Arithmetic, value: SSAValue, type: Attribute) -> SSAValue:
+    """Round f32 to the nearest small float, of two to the even one, by integer ops."""
+    format = _format_of(type)
+    assert format is not None
     bits = on.bitcast_to_int(value)
     magnitude = on.bitwise_and(bits, 0x7FFFFFFF)
     odd = on.bitwise_and(on.shift_right(magnitude, format.shift), 1)
