@@ -299,3 +299,11 @@ def test_a_bound_beyond_64_bits_is_rejected(end: str) -> None:
     """It would wrap around to a number that is not negative."""
     text = f"void f(long n, double *a) {{ for (long i = 0; i < {end}; i++) a[i] = 1; }}"
     refused("do not fit into 64 bits", text, -(2**62) - 3 if "+" in end else -3, np.zeros(3))
+
+
+def test_a_division_by_zero_is_rejected_where_it_is_declared() -> None:
+    text = "void f(int n, int s, int a[n]) { int q = 7 / s;" \
+        " for (int i = 0; i < n; i++) if (a[i] > 99) a[i] = q; }"  # fmt: skip
+    function = rl.from_c(text)
+    with pytest.raises(rl.UserError, match="the divisor of this division is zero"):
+        function(2, 0, np.zeros(2, np.int32))

@@ -66,6 +66,16 @@ PROGRAMS = {
         " for (int i = 0; i < 6; i++) b[(i << 3) + 1] = i; }",
     "distances from a pointer": "void f(int n, double a[n]) { double *last = a + n - 1;"
         " for (int i = 1; i < n; i++) *(last - i) += i; }",
+    "an else that continues": "int f(int n, int a[n]) { int s = 0; for (int i = 0; i < n; i++) {"
+        " if (a[i] > 20) a[i] = 1; else continue; s += i + 1; } return s; }",
+    "a continue with two updates": "void f(int n, int a[n]) { for (int i = 0, k = 0; i < n;"
+        " i++, k += 2) { if (a[i] > 20) continue; a[i] = k; } }",
+    "effects right of operators": "int f(int n, int a[n]) { int k = 0, m = 0;"
+        " for (int i = 0; i < n; i++) { if (a[i] > 20 && ++k > 1) a[i] = k;"
+        " if (a[i] > 10 || m++ > 2) a[i] -= m; } return k * 100 + m; }",
+    "a downward loop with an end in memory": "int f(int n, int a[n]) { int s = 0;"
+        " for (int i = 0; i < n; i++) for (int j = 9; j > (a[i] & 7); j--) s += j * (i + 1);"
+        " return s; }",
     "a length that changes": "double f(int n, double a[n]) {"
         " double s = 0; while (n > 0) { n--; s += a[n]; } return s; }",
     "side effects in a condition": "int f(int n, int a[n]) { int k = 0; int s = 0;"
