@@ -38,7 +38,7 @@ _NONE: frozenset[Variable] = frozenset()
 #
 # In `for (i = 0; i < n; i++) sum += a[i] * b[i];`, each addition waits for the previous one. The
 # product does not: it is computed in advance, and an addition has a lower latency than an fma on
-# most processors (2 or 3 cycles instead of 4). So it is not contracted if the accumulator is a
+# most CPUs (2 or 3 cycles instead of 4). So it is not contracted if the accumulator is a
 # scalar. Where an element of an array can replace the scalar (`accumulators.py`), many sums are
 # computed at the same time: throughput counts, and of that an fma needs half.
 

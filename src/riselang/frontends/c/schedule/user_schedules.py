@@ -68,7 +68,7 @@ def _find_schedule(scop: Scop, text: str) -> Any:
 
 
 def region_for(scop: Scop, schedule: str) -> Scop:
-    """Return a region as a schedule needs it: with elements of arrays in the place of scalar
+    """Return a region as a schedule needs it: with elements of arrays instead of scalar
     accumulators, unless it keeps the source order, or is a tree for the region as written."""
     if schedule == "source" or scop.schedule is None:
         return scop
