@@ -76,6 +76,11 @@ PROGRAMS = {
     "a downward loop with an end in memory": "int f(int n, int a[n]) { int s = 0;"
         " for (int i = 0; i < n; i++) for (int j = 9; j > (a[i] & 7); j--) s += j * (i + 1);"
         " return s; }",
+    "elements after a designator": "int f(int n, int a[n]) { int s = 0;"
+        " int t[6] = {1, [3] = n, 7, [1] = 2, 5};"
+        " for (int i = 0; i < 6; i++) s = s * 3 + t[i]; return s; }",
+    "an address whose subscript changes": "static void set(int *x, int *y) { *y = 3; *x += 7; }"
+        " void f(int n, int a[n]) { set(&a[n > 1 ? a[0] & 7 : 0], &a[0]); }",
     "a length that changes": "double f(int n, double a[n]) {"
         " double s = 0; while (n > 0) { n--; s += a[n]; } return s; }",
     "side effects in a condition": "int f(int n, int a[n]) { int k = 0; int s = 0;"
