@@ -119,12 +119,24 @@ def convert(x: Value, element: str) -> Value:
     """Convert numbers as in C; floats are truncated to integers, and become true if not zero."""
     if x.element == element:
         return x
-    folded = _fold(lambda array: array, [x], element)
+    target = x.graph.full(0, (), element).dtype
+    folded = _fold(lambda array: _converted(array, target), [x], element)
     if folded is not None:
         return folded
     if element == "i1":
         return compare("NE", x, 0)
     return x.graph.emit_one("convert", [x], (x.shape, element))
+
+
+def _converted(array: Array, target: np.dtype[Any]) -> Array:
+    """Convert known numbers. Floats that no integer represents become the nearest one, and NaN
+    becomes 0, as when they are converted at run time; in NumPy, that depends on the machine."""
+    if target.kind not in "iu" or array.dtype.kind in "iub":
+        return array.astype(target)
+    limits, numbers = np.iinfo(target), array.astype(np.float64)
+    is_low, is_high = numbers <= float(limits.min), numbers >= float(limits.max)
+    inside = np.where(is_low | is_high | np.isnan(numbers), 0, numbers).astype(target)
+    return np.where(is_low, limits.min, np.where(is_high, limits.max, inside)).astype(target)
 
 
 def bitcast(x: Value, element: str) -> Value:
