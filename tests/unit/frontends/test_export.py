@@ -172,3 +172,26 @@ def test_floats_of_one_byte_are_exported_to_stablehlo_only() -> None:
     assert "f8E4M3FN" in rl.to_stablehlo(first, x)
     with pytest.raises(rl.LimitationError, match="elements are not supported in ONNX models"):
         rl.to_onnx(first, x)
+
+
+def exported_and_read(text: str, *arguments: Any) -> tuple[np.ndarray[Any, Any], ...]:
+    """The results of a program, and those of its StableHLO module."""
+    program: Any = rl.loads(text, name="program.rise", backend="interpret").main
+    module = rl.from_stablehlo(rl.to_stablehlo(program, *arguments), backend="interpret")
+    return np.asarray(program(*arguments)), np.asarray(module(*arguments))
+
+
+def test_large_integers_are_exported_with_all_bits() -> None:
+    """NumPy makes floats of a list of small and of large integers. Random program 30000856."""
+    text = """fun((x : 3.u64), zip(x, [0_u64, 9223372036854775807_u64, 18446744073709551615_u64])
+      |> map(fun(p, fst(p) ^ snd(p))))"""
+    wanted, found = exported_and_read(text, np.zeros(3, np.uint64))
+    assert wanted.tolist() == found.tolist() == [0, 2**63 - 1, 2**64 - 1]
+
+
+def test_conversions_of_constants_are_those_of_the_program() -> None:
+    """NaN and numbers that no i32 represents. Random program 30000311."""
+    text = """fun((x : 4.i32), zip(x, [nan_f32, 3.0e9, -3.0e9, -2.5])
+      |> map(fun(p, fst(p) + cast[i32](snd(p)))))"""
+    wanted, found = exported_and_read(text, np.zeros(4, np.int32))
+    assert wanted.tolist() == found.tolist() == [0, 2**31 - 1, -(2**31), -2]

@@ -23,6 +23,7 @@ from riselang.frontends.export.scalars import compute, element_of_scalar
 from riselang.frontends.export.state import ExportState, size_of
 from riselang.frontends.export.sums import export_reduction
 from riselang.frontends.onnx.primitives.graph import NO_INPUTS, Value
+from riselang.native.mlir.element_dtypes import dtype_of
 from riselang.native.mlir.stablehlo_graph import GraphFunction
 from riselang.support.errors import LimitationError
 from riselang.support.recursion import with_deep_stack
@@ -51,7 +52,7 @@ class Exporter(ExportState):
             return lambda value: self.evaluate(term.body, (*environment, value))
         if isinstance(term, Literal):
             element = element_of_scalar(term.attribute.scalar_type)
-            return Batch(self.graph.constant(np.array(term.number), element))
+            return Batch(self.graph.constant(np.array(term.number, dtype_of(element)), element))
         if isinstance(term, Scalar):
             operands = [self.evaluate(each, environment) for each in term.operands]
             return self.scalar_operation(term, operands)
