@@ -32,7 +32,7 @@ import record_tests
 from fault import Fault
 from planted import FAULTS
 from planted_c import C_FAULTS, LIFTING_FAULTS
-from planted_c_model import EMISSION_FAULTS, MODEL_FAULTS
+from planted_c_model import ACCUMULATOR_FAULTS, EMISSION_FAULTS, MODEL_FAULTS
 from planted_c_reading import JUMP_FAULTS, VALUE_FAULTS
 from record_tests import BEGAN, FAILED
 
@@ -68,6 +68,9 @@ MODEL_TESTS = (
     f"{C_UNITS}assumptions.py", f"{C_UNITS}schedules.py",
     "tests/properties/test_c_random_control_flow.py",
 )  # fmt: skip
+ACCUMULATOR_TESTS = (
+    f"{C_UNITS}accumulators.py", f"{C_UNITS}contraction.py", f"{C_UNITS}arrangement.py",
+)  # fmt: skip
 EMISSION_TESTS = (
     f"{C_UNITS}checks.py", f"{C_UNITS}vectors.py", f"{C_UNITS}emission.py", f"{C_UNITS}source.py",
     f"{C_UNITS}row_pointers.py", f"{C_UNITS}records.py", f"{C_UNITS}control_flow.py",
@@ -79,6 +82,7 @@ GROUPS = (
     (LIFTING_FAULTS, (*LIFTING_TESTS, *C_TESTS)),
     ((*JUMP_FAULTS, *VALUE_FAULTS), READING_TESTS),
     (MODEL_FAULTS, MODEL_TESTS),
+    (ACCUMULATOR_FAULTS, ACCUMULATOR_TESTS),
     (EMISSION_FAULTS, EMISSION_TESTS),
 )
 """Faults, and the tests that run for each of them, until one fails."""

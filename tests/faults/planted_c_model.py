@@ -22,6 +22,7 @@ from riselang.frontends.c.emit.statement_emitter import StatementEmitter
 from riselang.frontends.c.model import (
     access_conditions,
     accesses,
+    accumulators,
     affine_arithmetic,
     aliasing,
     footprints,
@@ -32,8 +33,22 @@ from riselang.frontends.c.model.dependences import ParallelLoopMarker
 from riselang.frontends.c.model.extraction import Extraction
 from riselang.frontends.c.model.quasi_affine import AffineReader
 from riselang.frontends.c.row_arguments import RowArgument
-from riselang.frontends.c.schedule import user_schedules
+from riselang.frontends.c.schedule import planning, user_schedules
 
+ACCUMULATOR_FAULTS = (
+    Fault("elements that are accessed meanwhile replace scalars", accumulators._is_replaceable,
+          "_meets_element($$_)", "False"),
+    Fault("scalars that are not always stored are replaced", accumulators._is_replaceable,
+          "_moved($$_).is_equal($last.domain)", "True"),
+    Fault("scalars of other types are replaced", accumulators._is_replaceable,
+          "$array.type == $variable.type", "True"),
+    Fault("scalars that are results are replaced", accumulators._find_lifetimes,
+          "_is_in_result($$_)", "False"),
+    Fault("accumulators are contracted", fma_contraction._accumulators,
+          "frozenset($found - $others)", "frozenset()"),
+    Fault("instances after those of other statements run first", planning._plan_independent_first,
+          "$own.subtract($late)", "$own"),
+)  # fmt: skip
 MODEL_FAULTS = (
     Fault("! is ignored in affine conditions", AffineReader.read_condition,
           "return f'not ({$x})'", "return $x"),

@@ -74,6 +74,10 @@ KEPT = {
         "for (int i = 0; i < n; i++) {"
         "double s = 0; for (int k = 0; k < n; k++) s += a[i][k]; c[i][(int)b[i][0] & 3] = s; }"
     ),
+    "the scalar is the result": ROWS.replace("void", "double") % (
+        "double s; for (int i = 0; i < n; i++) {"
+        "s = 0; for (int k = 0; k < n; k++) s += a[i][k]; c[i][0] = s; } return s;"
+    ),
     "nothing is accumulated": NEST % "double s = a[i][j] * 2; c[i][j] = s;",
 }  # fmt: skip
 
