@@ -12,9 +12,9 @@ from rivals import for_each_count_of_threads, is_small, pin
 from timing import samples
 
 import riselang as rl
-from riselang.explorer.peaks import REPEATS, operations_per_second
 from riselang.rewrite.strategies.matmul import LADDER
 from riselang.tools.figures import Rival
+from riselang.tuning.peaks import REPEATS, operations_per_second
 
 MATMUL = """fun((A : {0}.{0}.f32, B : {0}.{0}.f32), A |> map(fun(row, B |> transpose
   |> map(fun(column, zip(row, column) |> map(mult) |> reduce(add, 0.0))))))"""

@@ -122,6 +122,11 @@ class Compilation:
         """Count the scalar operations and accessed bytes of the loops of a function."""
         return module_work(self._module_at("affine"), name)
 
+    @property
+    def loops(self) -> ModuleOp:
+        """The module at the affine stage."""
+        return self._module_at("affine")
+
     def _module_at(self, stage: str) -> ModuleOp:
         return self._dialect_module if stage == "rise" else self._stage_modules[stage]
 

@@ -16,7 +16,6 @@ import numpy as np
 from riselang.api.lowered import Lowered
 from riselang.api.traced import Traced
 from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, uncurry
-from riselang.explorer.peaks import REPETITIONS, measure_peaks
 from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.nat import NatError
 from riselang.native.llvm import codegen as llvm
@@ -35,6 +34,7 @@ from riselang.support.benchmarking import (
 from riselang.support.errors import UserError
 from riselang.term.contraction import contract
 from riselang.term.nodes import Term
+from riselang.tuning.peaks import REPETITIONS, measure_peaks
 
 Rivals = Mapping[str, Callable[..., Any]]
 AS_WRITTEN = "as written"

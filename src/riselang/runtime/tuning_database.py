@@ -41,7 +41,8 @@ class Trial:
     strategy: str
     choices: Mapping[str, int | str]
     status: str
-    """"measured", or why there is no time: "inapplicable", "wrong", "failed" or "timeout"."""
+    """"measured", or why there is no time: "pruned", "inapplicable", "wrong", "failed" or
+    "timeout"."""
     seconds: float | None = None
     reason: str = ""
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from riselang.api.entry import loads
-from riselang.explorer.peaks import memory_bandwidth, operations_per_second
 from riselang.support.benchmarking import time_interleaved
 from riselang.support.machine import (
     Measurement,
@@ -22,6 +21,7 @@ from riselang.support.machine import (
     this_machine,
 )
 from riselang.support.progress import progress
+from riselang.tuning.peaks import memory_bandwidth, operations_per_second
 
 CHAIN_PROGRAM = "fun((x : u64), x |> iterateSeq({repeats}, fun(v, bitxor(v, v >> 1))))"
 """Two dependent operations of one cycle in each iteration."""

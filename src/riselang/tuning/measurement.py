@@ -23,6 +23,7 @@ from riselang.support.benchmarking import calls_per_sample, seconds_per_call, ti
 from riselang.support.comparison import are_close, are_identical, flatten_results
 from riselang.support.errors import RiseError
 from riselang.support.lazy import cached_property
+from riselang.tuning.pruning import excess_operations, peak_rate
 
 FIRST_ROUNDS = 3
 """Rounds after which a strategy that is clearly slower than the incumbent is given up."""
@@ -99,10 +100,28 @@ class Outcome:
     is_repeated: bool = False
     """Whether this is the outcome of an earlier strategy with the same effect."""
 
+    @property
+    def is_cheap(self) -> bool:
+        """Whether nothing was measured, so that many such strategies count as one trial."""
+        return self.is_repeated or self.status == "pruned"
 
-def compile_strategy(task: Task, strategy: str) -> Outcome:
-    """Apply a strategy, compile the program and store it in the kernel cache."""
+
+def measure_peak(*_: Any) -> Outcome:
+    """Return the seconds that an operation takes at least."""
+    with _measuring_alone():
+        return Outcome("measured", 1 / peak_rate())
+
+
+def compile_strategy(task: Task, strategy: str, most_operations: float = math.inf) -> Outcome:
+    """Apply a strategy, compile the program and store it in the kernel cache.
+
+    A program that performs more than some number of operations is not compiled.
+    """
     try:
+        if most_operations < math.inf:
+            lowered = _load(task.program, task.options, strategy).lower(*task.inputs)
+            if reason := excess_operations(lowered, most_operations):
+                return Outcome("pruned", reason=reason)
         program, _ = _prepare(task, strategy)
     except RiseError as error:
         return Outcome("inapplicable", reason=_short_reason(error))
@@ -158,10 +177,14 @@ def forget_prepared(*_: Any) -> Outcome:
 
 
 def evaluate_strategy(
-    task: Task, strategy: str, incumbent: str | None, pace: Pace = USUAL
+    task: Task,
+    strategy: str,
+    incumbent: str | None,
+    pace: Pace = USUAL,
+    most_operations: float = math.inf,
 ) -> Outcome:
-    """Compile and measure a strategy."""
-    outcome = compile_strategy(task, strategy)
+    """Compile and measure a strategy, unless it performs too many operations."""
+    outcome = compile_strategy(task, strategy, most_operations)
     if outcome.status != "compiled":
         return outcome
     return measure_strategy(task, strategy, incumbent, pace)

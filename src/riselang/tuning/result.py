@@ -80,8 +80,10 @@ class TuningResult:
 
     def __repr__(self) -> str:
         measured = sum(trial.seconds is not None for trial in self.trials)
+        pruned = sum(trial.status == "pruned" for trial in self.trials)
+        counts = f"{measured} measured" + (f" and {pruned} pruned" if pruned else "")
         return (
-            f"{format_count(len(self.trials), 'trial')}, of which {measured} measured: "
+            f"{format_count(len(self.trials), 'trial')}, of which {counts}: "
             f"{1e3 * self.best.seconds:.4g} ms, {self.speedup:.2f} times the speed of the default "
             f"strategy, with\n{self.best.strategy}"
         )

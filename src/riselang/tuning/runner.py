@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -28,6 +29,8 @@ class Request:
     choices: Choices
     strategy: str
     incumbent: str | None
+    most_operations: float = math.inf
+    """The strategy is not compiled if it performs more operations: it cannot be faster."""
 
 
 class Runner:
@@ -69,7 +72,8 @@ class Runner:
         return outcome
 
     def _compile(self, worker: Worker, request: Request) -> Outcome:
-        return worker.run("compile", self._shapes, request.strategy, limit=self.limit)
+        arguments = (self._shapes, request.strategy, request.most_operations)
+        return worker.run("compile", *arguments, limit=self.limit)
 
     def _run_with(
         self, workers: Workers, requests: Iterator[Request]
@@ -80,7 +84,10 @@ class Runner:
             while True:
                 count = workers.count()
                 for request in islice(requests, max(0, count - len(running))):
-                    arguments = (request.strategy, request.incumbent, USUAL, self.limit)
+                    arguments = (
+                        request.strategy, request.incumbent, USUAL, request.most_operations,
+                        self.limit,
+                    )  # fmt: skip
                     future = workers.submit(evaluate_in_worker, self.task, *arguments)
                     running[future] = request
                 if not running and count:
@@ -103,6 +110,13 @@ class Runner:
     def measure(self, strategy: str, incumbent: str | None, pace: Pace = USUAL) -> Outcome:
         arguments = (self.task, strategy, incumbent, pace)
         return self._measurer.run("measure", *arguments, limit=self.limit)
+
+    def peak_rate(self) -> float:
+        """Return how many operations per second no program exceeds; infinite if not known."""
+        if self.task.is_on_gpu:
+            return math.inf
+        outcome = self._measurer.run("peak", self._shapes, limit=self.limit)
+        return math.inf if outcome.seconds is None else 1 / outcome.seconds
 
     def close(self) -> None:
         self._pool.shutdown()

@@ -18,7 +18,8 @@ DEFAULT_BUDGET = 100
 LIMIT = 60.0
 """The default number of seconds to compile and measure one strategy."""
 REPEATED_TRIALS = 10
-"""So many trials whose compiled programs were measured before count as one: they cost little."""
+"""So many trials that are pruned, or whose compiled programs were measured before, count as one:
+they cost little."""
 _DURATION = re.compile(r"(?P<count>\d+(\.\d+)?)\s*(?P<unit>s|m|h)")
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 

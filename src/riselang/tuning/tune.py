@@ -181,9 +181,12 @@ class _Tuning:
         self.trials: list[Trial] = []
         self.best: Trial | None = None
         self.default_seconds = 0.0
+        self.peak_rate = math.inf
+        """The operations per second that no strategy exceeds."""
+        self.pruned = 0
         self.running, self.measured, self.repeated = 0, 0, 0
-        """The numbers of trials: those that have not finished, and of the others, those whose
-        compiled program was not or was measured before."""
+        """The numbers of trials: those that have not finished, and of the others, those that were
+        measured, and those that were pruned or whose compiled program was measured before."""
         self.is_exhausted = False
 
     def resume(self) -> None:
@@ -205,18 +208,19 @@ class _Tuning:
         if outcome.seconds is None:
             raise UserError(f"the program cannot be measured: {outcome.reason}")
         self.default_seconds = outcome.seconds
+        self.peak_rate = self.runner.peak_rate()
         if self.best is None or outcome.seconds < (self.best.seconds or 0.0):
             self.best = Trial("default", {}, "measured", outcome.seconds)
 
     def search_until(self, budget: Budget, after_trial: Callable[[str], None]) -> None:
         """Try strategies until the budget is spent or all have been tried."""
         start = time.monotonic()
-        # A trial that turns out to be repeated does not use the budget, so others follow.
+        # A trial that is pruned or repeated does not use the budget, so others follow.
         while not self.is_exhausted and not budget.is_spent(self._spent(), start):
             for request, outcome in self.runner.run(self._requests(budget, start)):
                 self._add(request.choices, request.strategy, outcome)
-                if not outcome.is_repeated:
-                    after_trial(f"tuning, {self._gain():.2f} times the default's speed")
+                if not outcome.is_cheap:
+                    after_trial(self._describe_progress())
 
     def _spent(self) -> int:
         return self.running + self.measured + self.repeated // REPEATED_TRIALS
@@ -230,12 +234,15 @@ class _Tuning:
                 return
             assert self.best is not None
             self.running += 1
-            yield Request(choices, str(self.space.strategy_for(choices)), self.best.strategy)
+            seconds = self.best.seconds or math.inf
+            strategy = str(self.space.strategy_for(choices))
+            yield Request(choices, strategy, self.best.strategy, seconds * self.peak_rate)
 
     def _add(self, choices: Choices, strategy: str, outcome: Outcome) -> None:
         self.running -= 1
-        self.repeated += outcome.is_repeated
-        self.measured += not outcome.is_repeated
+        self.repeated += outcome.is_cheap
+        self.measured += not outcome.is_cheap
+        self.pruned += outcome.status == "pruned"
         trial = Trial(strategy, choices, outcome.status, outcome.seconds, outcome.reason)
         self.search.tell(choices, outcome.seconds)
         self.database.add_trial(self.key, trial)
@@ -247,6 +254,10 @@ class _Tuning:
         best = math.inf if self.best is None else self.best.seconds or math.inf
         if is_faster and trial.seconds is not None and trial.seconds < best:
             self.best = trial
+
+    def _describe_progress(self) -> str:
+        pruned = f", {self.pruned} pruned" if self.pruned else ""
+        return f"tuning, {self._gain():.2f} times the default's speed{pruned}"
 
     def _gain(self) -> float:
         assert self.best is not None

@@ -23,6 +23,7 @@ from riselang.tuning.measurement import (
     compile_strategy,
     evaluate_strategy,
     forget_prepared,
+    measure_peak,
     measure_strategy,
     prepare_strategy,
     time_strategy,
@@ -34,6 +35,7 @@ FUNCTIONS: dict[str, Callable[..., Outcome]] = {
     "prepare": prepare_strategy,
     "time": time_strategy,
     "forget": forget_prepared,
+    "peak": measure_peak,
     "evaluate": evaluate_strategy,
 }
 
@@ -96,13 +98,19 @@ class Worker:
 
 
 def evaluate_in_worker(
-    task: Task, strategy: str, incumbent: str | None, pace: Pace, limit: float
+    task: Task,
+    strategy: str,
+    incumbent: str | None,
+    pace: Pace,
+    most_operations: float,
+    limit: float,
 ) -> Outcome:
     """Compile and measure a strategy in the worker of this thread; executors call this."""
     if not hasattr(_threads, "worker"):
         _threads.worker = Worker()
     worker: Worker = _threads.worker
-    return worker.run("evaluate", task, strategy, incumbent, pace, limit=limit)
+    arguments = (task, strategy, incumbent, pace, most_operations)
+    return worker.run("evaluate", *arguments, limit=limit)
 
 
 _threads = threading.local()

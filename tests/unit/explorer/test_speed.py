@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.explorer.peaks import measure_peaks
 from riselang.explorer.speed import AS_WRITTEN, measure_versions, random_arrays, strategy_versions
 from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.strategy_text import parse_strategy
 from riselang.support.errors import UserError
+from riselang.tuning.peaks import measure_peaks
 
 MATMUL = """fun((A : N.K.f32, B : K.M.f32), A |> map(fun(row,
   B |> transpose |> map(fun(column, zip(row, column) |> map(mult) |> reduce(add, 0.0))))))"""
