@@ -85,7 +85,10 @@ class _Executor:
 
     def run(self, block: Block) -> int:
         """Return how many operations a block performs that were not performed before."""
-        return sum(map(self._run_op, block.ops))
+        count = 0
+        for op in block.ops:
+            count += self._run_op(op)
+        return count
 
     def _run_op(self, op: Operation) -> int:
         self.steps += 1
@@ -193,14 +196,12 @@ class _Executor:
 
 def _iterations(block: Block) -> int:
     """Return how often the innermost loops in a block run each time the block runs."""
-    return max(
-        [
-            trip_count(op) * max(_iterations(inner) for inner in op.regions[0].blocks)
-            for op in block.ops
-            if isinstance(op, FOR_LOOPS)
-        ],
-        default=1,
-    )
+    most = 1
+    for op in block.ops:
+        if isinstance(op, FOR_LOOPS):
+            for inner in op.regions[0].blocks:
+                most = max(most, trip_count(op) * _iterations(inner))
+    return most
 
 
 def _apply(map: AffineMap, operands: Sequence[Name]) -> tuple[Name, ...]:

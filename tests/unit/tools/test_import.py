@@ -60,7 +60,7 @@ def test_what_is_supported_is_listed(capsys: pytest.CaptureFixture[str]) -> None
     assert code == 0
     assert "stablehlo.dot_general " in out
     assert "chlo.erfc " in out
-    assert "elements: f16 bf16 f32 f64" in out
+    assert "elements: f8E4M3FN f8E5M2 f16 bf16 f32 f64" in out
 
 
 def test_mistakes_are_shown_at_their_place(
