@@ -30,6 +30,8 @@ from riselang.dialects.rise.types import (
     array,
     contains_array,
     element_of,
+    f8e4m3fn,
+    f8e5m2,
     i1,
     index,
     leaves,
@@ -65,6 +67,14 @@ UNCOUNTED_OPS = frozenset((
 
 UNCOUNTED_TYPES = (i1, index)
 """Conditions and indices: whether they are computed depends on how arrays are accessed."""
+
+
+SMALL_FLOATS = (f8e4m3fn, f8e5m2)
+"""The floats that no CPU computes with."""
+EXTENSION_WORK, ROUNDING_WORK = 8, 12
+"""The operations that convert a small float to f32, and those that round f32 to it."""
+MOVING_OPS = frozenset(("arith.select", "arith.bitcast"))
+"""The operations that do not look at the value of a float."""
 
 
 @dataclass(frozen=True)
@@ -212,9 +222,19 @@ def work_applications(pattern: Pattern) -> Count:
 
 def scalar_work(term: Scalar) -> Count:
     """The work of an operation on scalars or vectors."""
-    if _scalar_type(term.type) in UNCOUNTED_TYPES:
+    work = _conversion_work(term)
+    if _scalar_type(term.type) not in UNCOUNTED_TYPES:
+        work += operation_work(term.op)
+    return work * as_count(_lanes(term.type))
+
+
+def _conversion_work(term: Scalar) -> int:
+    """The work of the integer operations that convert floats of 8 bits from and to f32."""
+    if term.op in MOVING_OPS:
         return 0
-    return operation_work(term.op) * as_count(_lanes(term.type))
+    extended = sum(_scalar_type(each.type) in SMALL_FLOATS for each in set(term.operands))
+    is_rounded = _scalar_type(term.type) in SMALL_FLOATS
+    return extended * EXTENSION_WORK + is_rounded * ROUNDING_WORK
 
 
 def _chunk_count(pattern: Pattern) -> Count:

@@ -42,6 +42,13 @@ def works(text: str) -> tuple[Work, Work]:
             "fun((x : 8.f32) => x |> asVector(4) |> map(fun(v => v * v)) |> asScalar)",
             Work(8, 4 * 16),
         ),
+        # Two floats of 8 bits are extended, and their sum is rounded.
+        (
+            "fun((x : 8.f8e5m2, y : 8.f8e5m2) => zip(x, y) |> map(fun(p => fst(p) + snd(p))))",
+            Work(8 * (2 * 8 + 1 + 12), 24),
+        ),
+        ("fun((x : 8.f8e4m3fn) => x |> map(fun(a => cast[f32](a))))", Work(8 * 8, 8 + 4 * 8)),
+        ("fun((x : 8.f32) => x |> map(fun(a => cast[f8e4m3fn](a))))", Work(8 * 12, 8 + 4 * 8)),
     ],
 )
 def test_loops_do_what_is_written(text: str, work: Work) -> None:
