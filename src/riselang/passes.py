@@ -66,6 +66,10 @@ PASSES = _index_by_name(
             "Replaces exp, log, tanh and erf with polynomial approximations.",
         ),
         PassSpec(
+            "expand-math", LOWERING,
+            "Computes math functions by arith ops, for devices without a math library.",
+        ),
+        PassSpec(
             "convert-math-to-calls", LOWERING,
             "Replaces math ops such as exp and sin with calls to the math library.",
         ),
@@ -85,6 +89,10 @@ PASSES = _index_by_name(
         PassSpec(
             "align-nontemporal-stores", LOWERING,
             "Makes nontemporal stores check their alignment, and adds the fences that they need.",
+        ),
+        PassSpec(
+            "split-index-sets", LOWERING,
+            "Splits loops where comparisons of their indices with constants change.",
         ),
         PassSpec("poll-signals", LOWERING, "Makes long loops poll for signals."),
         PassSpec(

@@ -24,10 +24,11 @@ APPROXIMATE_MATH = "approximate-math"
 EXPAND_SMALL_FLOATS = "expand-small-floats"
 """Computes floats of 8 bits as f32; runs before the passes that lower math functions."""
 
-MATH_TO_CALLS = "convert-math-to-calls"
+EXPAND_MATH, MATH_TO_CALLS = "expand-math", "convert-math-to-calls"
 
-MATH = (APPROXIMATE_MATH, MATH_TO_CALLS)
-"""Lowers math functions such as exp; the first pass runs only with `float="relaxed"`."""
+MATH = (APPROXIMATE_MATH, EXPAND_MATH, MATH_TO_CALLS)
+"""Lowers math functions such as exp: the first pass runs only with `float="relaxed"`, the second
+one only for GPUs, and the third one only for CPUs."""
 
 RISE_TO_LOOPS = (
     "convert-rise-to-imperative", "resolve-rise-access", EXPAND_SMALL_FLOATS, *MATH,
@@ -45,6 +46,9 @@ SKIP_CHUNKS = ("skip-unchanged-chunks",)
 
 ALIGN_STORES = ("align-nontemporal-stores",)
 """A riselang pass for CPUs, which can store vectors past their caches only if they are aligned."""
+
+SPLIT_INDICES = ("split-index-sets",)
+"""A riselang pass for CPUs, for loops that compare their indices with constants."""
 
 POLL_SIGNALS = ("poll-signals",)
 """riselang's last pass for CPUs; it makes long loops interruptible."""

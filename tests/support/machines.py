@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 
 import llvmlite.binding as binding
@@ -20,6 +21,8 @@ MACHINES: Mapping[str, Machine] = {
         64, 32, caches=((1, 48 << 10), (2, 2 << 20), (3, 8 << 20)), reads_stored_lines=True
     ),
 }
+UNCACHED = replace(MACHINES["AVX2"], caches=((1, 0), (2, 0), (3, 0)))
+"""A machine on which no array stays in a cache."""
 X86, ARM = "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"
 TARGETS: Mapping[str, Target] = {
     "x86-64": Target(X86, "x86-64", ""),

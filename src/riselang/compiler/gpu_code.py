@@ -29,7 +29,6 @@ from riselang.native.mlir.generic_printer import native_text
 from riselang.runtime.launches import Kernels
 from riselang.support.errors import LimitationError
 from riselang.support.lazy import cached_property
-from riselang.term.mathlib import LIBRARY_FUNCTIONS
 
 DATA_LAYOUT = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
 """The LLVM data layout of NVIDIA GPUs; with it, 64-bit values are loaded by one instruction."""
@@ -41,7 +40,7 @@ class GpuCode:
     def __init__(self, lowered: LoweredModule):
         self.lowered = lowered
         self.module = lowered.module
-        _refuse_library_functions(self.module)
+        _refuse_remainders(self.module)
 
     @property
     def text(self) -> str:
@@ -102,12 +101,11 @@ def _in_private_memory(ir: str) -> str:
     )
 
 
-def _refuse_library_functions(module: ModuleOp) -> None:
+def _refuse_remainders(module: ModuleOp) -> None:
     for op in walk(module):
-        if op.name in LIBRARY_FUNCTIONS or op.name == "arith.remf":
-            name = op.name.partition(".")[2]
+        if op.name == "arith.remf":
             raise LimitationError(
-                f"{name} is not supported on GPUs yet; exp, log, tanh and erf of f32, f16 and bf16 "
-                'are with float="relaxed"',
+                "the remainder of floats is not supported on GPUs yet; compute it from a quotient "
+                "that is rounded down",
                 location_of(op),
             )

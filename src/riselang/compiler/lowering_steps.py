@@ -26,6 +26,7 @@ from riselang.lowering.passes.convert_rise_to_imperative import (
 from riselang.lowering.passes.poll_signals import PollSignalsPass
 from riselang.lowering.passes.resolve_rise_access import ResolveRiseAccessPass
 from riselang.lowering.passes.skip_unchanged_chunks import SkipUnchangedChunksPass
+from riselang.lowering.passes.split_index_sets import SplitIndexSetsPass
 from riselang.lowering.runtime_checks import CHECKS
 from riselang.native.llvm import codegen as llvm
 from riselang.support.config import Options
@@ -78,7 +79,8 @@ def loop_passes(options: Options) -> list[ModulePass]:
     checking = pipelines.CHECK_FLOATS if options.checks_floats else ()
     names = (resolving, expanding, *checking, *math, *raising, *planning)
     left_out: set[str] = set()
-    left_out |= {pipelines.MATH_TO_CALLS} if options.loops == pipelines.GPU else set()
+    is_for_gpu = options.loops == pipelines.GPU
+    left_out.add(pipelines.MATH_TO_CALLS if is_for_gpu else pipelines.EXPAND_MATH)
     left_out |= {pipelines.APPROXIMATE_MATH} if options.float != "relaxed" else set()
     return [_make_pass(name, options) for name in names if name not in left_out]
 
@@ -86,7 +88,10 @@ def loop_passes(options: Options) -> list[ModulePass]:
 def last_passes(options: Options) -> list[ModulePass]:
     """Return the passes that prepare plain MLIR for its CPU or GPU."""
     is_for_gpu = options.loops == pipelines.GPU
-    cpu_passes = (*pipelines.SKIP_CHUNKS, *pipelines.ALIGN_STORES, *pipelines.POLL_SIGNALS)
+    cpu_passes = (
+        *pipelines.SKIP_CHUNKS, *pipelines.ALIGN_STORES, *pipelines.SPLIT_INDICES,
+        *pipelines.POLL_SIGNALS,
+    )  # fmt: skip
     names = pipelines.OUTLINE_KERNELS if is_for_gpu else cpu_passes
     return [_make_pass(name, options) for name in names]
 
@@ -105,6 +110,8 @@ def _make_pass(name: str, options: Options) -> ModulePass:
         return SkipUnchangedChunksPass()
     if name in pipelines.ALIGN_STORES:
         return AlignNontemporalStoresPass()
+    if name in pipelines.SPLIT_INDICES:
+        return SplitIndexSetsPass()
     if name in pipelines.POLL_SIGNALS:
         return PollSignalsPass()
     if name == pipelines.EXPAND_SMALL_FLOATS:
@@ -115,6 +122,10 @@ def _make_pass(name: str, options: Options) -> ModulePass:
         from riselang.lowering.passes.approximate_math import ApproximateMathPass
 
         return ApproximateMathPass()
+    if name == pipelines.EXPAND_MATH:
+        from riselang.lowering.passes.expand_math import ExpandMathPass
+
+        return ExpandMathPass()
     if name in pipelines.CHECK_FLOATS:
         from riselang.lowering.passes.check_floats import CheckFloatsPass
 

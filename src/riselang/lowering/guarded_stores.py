@@ -10,8 +10,9 @@ if that guard is not negative.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
+from math import gcd
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine, arith, scf
@@ -48,6 +49,10 @@ class GuardedStore:
     store_some: Emit | None = None
     """Stores the lanes that are in bounds; None if this is either all of them or none."""
 
+    def needs(self, guard: Nat) -> bool:
+        """Whether nothing is stored if a guard is negative."""
+        return guard in self.guards or (guard in self.ends and self.store_some is None)
+
 
 class GuardedStores(PathSteps):
     """Stores under guards; markers reserve their positions until all accesses are resolved."""
@@ -59,6 +64,7 @@ class GuardedStores(PathSteps):
 
     def store_under_guards(self, store: GuardedStore, builder: Builder) -> None:
         """Emit a store, under its guards if it has any."""
+        store = replace(store, guards=_tightened(store.guards), ends=_tightened(store.ends))
         if any(is_less(guard, Nat.const(0), self.facts(guard)) for guard in store.guards):
             return
         if not store.guards and not store.ends:
@@ -109,7 +115,9 @@ class GuardedStores(PathSteps):
             for store in stores:
                 assert store.store_all is not None
                 store.store_all(all_in_bounds)
-            self._emit_partial_stores(stores, otherwise)
+            # A store that needs all conditions stores nothing otherwise.
+            partial = [store for store in stores if not all(map(store.needs, conditions))]
+            self._emit_partial_stores(partial, otherwise)
         else:
             for store in stores:
                 self._emit_store(store, builder)
@@ -227,6 +235,20 @@ class GuardedStores(PathSteps):
         gap, zero = self.emit_indices([simplify(guard, self.facts(guard)), Nat.const(0)], builder)
         condition = builder.insert(arith.CmpiOp(gap, zero, "sge")).results[0]
         builder.insert(scf.IfOp(condition, [], Region(body)))
+
+
+def _tightened(guards: Iterable[Nat]) -> tuple[Nat, ...]:
+    """Return guards with the smallest constants that have the same signs.
+
+    If all elements of a vector are in bounds, or none, their guards become the same: 8 i + c is not
+    negative if 8 i + 8 (c floordiv 8) is not.
+    """
+    tightened: dict[Nat, None] = {}
+    for guard in guards:
+        divisor = gcd(*(coefficient for coefficient, _ in guard.symbolic))
+        offset = guard.offset // divisor * divisor if divisor else guard.offset
+        tightened[Nat(guard.symbolic, offset)] = None
+    return tuple(tightened)
 
 
 def _can_sink_past(op: Operation, buffers: set[SSAValue]) -> bool:

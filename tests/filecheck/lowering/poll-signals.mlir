@@ -121,6 +121,25 @@ func.func @parallel(%out: memref<100000xf32>) {
   return
 }
 
+// The flag is part of the stack frame, also if the loop runs under a condition.
+
+// CHECK-LABEL: func.func @guarded
+// CHECK-NEXT: memref.alloca() : memref<1xi8>
+// CHECK: scf.if
+// CHECK: memref.store
+// CHECK: affine.parallel
+func.func @guarded(%out: memref<100000xf32>, %large: i1) {
+  scf.if %large {
+    affine.parallel (%i) = (0) to (100000) {
+      affine.for %j = 0 to 100000 {
+        %x = affine.load %out[%j] : memref<100000xf32>
+        affine.store %x, %out[%i] : memref<100000xf32>
+      }
+    }
+  }
+  return
+}
+
 // What the iterations of a parallel loop call cannot be left.
 
 // CHECK-LABEL: func.func private @shared

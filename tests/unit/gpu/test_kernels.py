@@ -69,11 +69,6 @@ REFUSED: dict[str, tuple[str, type[RiseError], str]] = {
         LimitationError,
         "mapThread(0) is not supported in this loop",
     ),
-    "a function of the math library": (
-        "fun((x : 8.f64), x |> mapPar(fun(e, exp(e))))",
-        LimitationError,
-        "exp is not supported on GPUs yet",
-    ),
 }
 
 

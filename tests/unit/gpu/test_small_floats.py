@@ -16,6 +16,8 @@ from riselang.support.config import Options
 from support.emulated_gpu import Emulate
 from support.numpy_scalars import Array
 
+pytestmark = pytest.mark.rotating(3)
+
 TYPES = {"f8e4m3fn": ml_dtypes.float8_e4m3fn, "f8e5m2": ml_dtypes.float8_e5m2}
 BYTES = np.arange(256, dtype=np.uint8)
 GENERATOR = np.random.default_rng(3)

@@ -15,7 +15,7 @@ from riselang.support.machine import Machine, assume_machine, this_machine
 from support.machines import assembly_for
 from support.values import same
 
-pytestmark = pytest.mark.rotating(8)
+pytestmark = pytest.mark.rotating(16)
 
 TYPES = {
     np.float32: rl.f32, np.float64: rl.f64, np.float16: rl.f16,

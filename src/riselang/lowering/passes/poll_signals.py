@@ -219,7 +219,7 @@ class _PollInserter:
             if self.max_work.op_work[op] < MIN_POLLED_WORK:
                 continue
             if isinstance(op, Parallel):
-                self._poll_parallel_loop(op)
+                self._poll_parallel_loop(op, function)
                 continue
             if not isinstance(op, SINGLE_THREADED_OPS):
                 continue
@@ -274,12 +274,14 @@ class _PollInserter:
         loop.detach()
         loop.erase()
 
-    def _poll_parallel_loop(self, loop: Parallel) -> None:
+    def _poll_parallel_loop(self, loop: Parallel, function: func.FuncOp) -> None:
         if loop.results or self.max_work.iteration_work[loop] < MIN_WORK_PER_POLL:
             return
         work = self.min_work.iteration_work[loop]
+        # Anywhere else, LLVM would move the stack pointer, and keep a register for the stack frame.
+        start = Builder(InsertPoint.at_start(function.body.blocks[0]))
+        flag = start.insert(memref.AllocaOp.get(i8, None, [1])).results[0]
         outer_builder = Builder(InsertPoint.before(loop))
-        flag = outer_builder.insert(memref.AllocaOp.get(i8, None, [1])).results[0]
         zero = outer_builder.insert(index_constant(0)).results[0]
         unset = outer_builder.insert(arith.ConstantOp(IntegerAttr(0, i8))).results[0]
         outer_builder.insert(memref.StoreOp.get(unset, flag, [zero]))

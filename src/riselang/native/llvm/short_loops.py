@@ -18,7 +18,7 @@ from dataclasses import dataclass
 MAX_ITERATIONS = 32
 MAX_LINES = {"fast": 64, "default": 256, "max": 256}
 """The maximum number of lines of a loop after unrolling, with the loops in it, for each effort."""
-MAX_GPU_LINES = 4096
+MAX_GPU_LINES = 8192
 """The maximum on GPUs, where an array whose elements have constant indices is kept in registers."""
 
 _LABEL = re.compile(r"^([\w.$-]+):")
