@@ -12,6 +12,8 @@ from gpu_programs import (
     activation,
     column_sums,
     copy,
+    corner_strength,
+    harris,
     jacobi_2d,
     jacobi_3d,
     layer_norm,
@@ -125,6 +127,8 @@ def stencils(size: int) -> None:
     def torch_convolution() -> Any:
         return convolve(convolve(image[None, None], column), row)[0, 0]
 
+    corners = torch.compile(corner_strength)
+    measure("Harris (torch.compile)", lambda: harris(image), lambda: corners(image), 1e-3)
     measure(
         "9x9 convolution", lambda: separated_convolution(image, weights), torch_convolution, 1e-3
     )

@@ -109,3 +109,22 @@ def separated_convolution(a: rl.Array["N", "M", rl.f32], weights: rl.Array[9, rl
 
     rows = a | rl.slide(9, 1) | rl.map(lambda rows: rows | rl.transpose | rl.map(dot))
     return rows | rl.map(lambda row: row | rl.slide(9, 1) | rl.map(dot))
+
+
+def window_sum(image: Any) -> Any:
+    rows = image[:-2] + image[1:-1] + image[2:]
+    return rows[:, :-2] + rows[:, 1:-1] + rows[:, 2:]
+
+
+def corner_strength(image: Any) -> Any:
+    """Harris' corner detector, on arrays of riselang, torch and NumPy."""
+    smooth_y = image[:-2] + 2 * image[1:-1] + image[2:]
+    smooth_x = image[:, :-2] + 2 * image[:, 1:-1] + image[:, 2:]
+    dx, dy = smooth_y[:, 2:] - smooth_y[:, :-2], smooth_x[2:] - smooth_x[:-2]
+    xx, xy, yy = window_sum(dx * dx), window_sum(dx * dy), window_sum(dy * dy)
+    return xx * yy - xy * xy - 0.05 * (xx + yy) ** 2
+
+
+@rl.jit(loops="gpu")
+def harris(image: rl.Array["N", "M", rl.f32]) -> Any:
+    return corner_strength(image)

@@ -106,19 +106,22 @@ def _rules_header() -> str:
 def _family(family: str) -> str:
     module = import_module(f"riselang.rewrite.rules.{family}")
     summary = (module.__doc__ or "").strip()
-    rows = [_row(rule) for rule in RULES.values() if rule.family == family]
+    rows = [
+        (*without_status(rule), law_status(rule).status)
+        for rule in RULES.values() if rule.family == family
+    ]  # fmt: skip
     header = ("rule", "law", "condition", "extra work", "permission", "status")
     return f"### {family.replace('_', ' ').capitalize()}\n\n{summary}\n\n{_table(header, rows)}"
 
 
-def _row(rule: Rule) -> tuple[str, ...]:
+def without_status(rule: Rule) -> tuple[str, ...]:
+    """Return the cells of the row of a rule before its status."""
     return (
         f"`{format_rule(rule)}`",
         f"`{rule.law}`",
         format_conditions(rule),
         format_extra_work(rule),
         rule.permission.value,
-        law_status(rule).status,
     )
 
 

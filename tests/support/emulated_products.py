@@ -50,7 +50,9 @@ class _Writer(IrWriter):
         self.label("added")
         self.emit(f"%next_sum = {addition} {type} %sum, {factor}")
         self.emit("%next_k = add i32 %k, 1")
-        more = self.let(f"icmp ult i32 %next_k, {product.depth}")
+        # The copy engine brings complete steps.
+        depth = -(-product.depth // product.step) * product.step
+        more = self.let(f"icmp ult i32 %next_k, {depth}")
         self.branch(more, "depth", "store")
         self.label("store")
         place = self.let(f"getelementptr {type}, ptr {sums}, i32 %register")
@@ -90,9 +92,9 @@ class _Writer(IrWriter):
         return total
 
     def _element(self, name: str, prefix: str, operand: TileOperand, row: str) -> str:
-        """An element, or zero outside of the buffer."""
+        """An element, or zero outside of the matrix."""
         offset, inside = "0", "true"
-        for dimension, size in enumerate(operand.shape):
+        for dimension, size in enumerate(operand.lengths):
             index = f"%{prefix}{dimension}"
             if dimension == operand.row_dimension:
                 index = self.let(f"add i32 {index}, {row}")

@@ -126,7 +126,7 @@ def _lower_maps(op: gpu.LaunchFuncOp, values: _ValueNumbers) -> Iterator[TensorM
             values.number((op, number)),
             values.number(op.kernelOperands[map.buffer]),
             cuda.TENSOR_TYPES[map.element],
-            tuple(reversed(shape)),
+            tuple(reversed(map.operand.lengths)),
             tuple(map.operand.stride(each) * element_bytes for each in range(len(shape) - 1))[::-1],
             map.box,
         )

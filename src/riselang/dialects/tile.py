@@ -33,8 +33,9 @@ class ProductOp(IRDLOperation):
     """Stores the sums of a product of tiles that the executing lane holds: a row of a fragment.
 
     All warps of a block execute it together. An operand is the part of a buffer that starts at its
-    indices; `dimensions` are, for the rows and for the columns, the dimension that counts them, and
-    the dimension over which the product sums; and 1 if zeros follow the rows of a buffer, else 0.
+    indices; `dimensions` are, for the rows and for the columns, the dimension that counts them, the
+    dimension over which the product sums, and the ends of both, after which elements are zeros; and
+    1 if the rows of an operand exceed its buffer, else 0.
     """
 
     name = "tile.product"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from xdsl.builder import Builder
@@ -44,44 +45,59 @@ class Resolver(Protocol):
 
 def resolve_tile_product(op: codegen.TensorMmaOp, resolver: Resolver, builder: Builder) -> None:
     """Add the product of tiles that an op stands for."""
-    fragment, _, _ = _operand(op, op.target, (ROW,), resolver, builder)
-    rows, row_dimensions, are_rows_padded = _operand(op, op.rows, (ROW, DEPTH), resolver, builder)
-    columns, column_dimensions, are_columns_padded = _operand(
-        op, op.columns, (ROW, DEPTH), resolver, builder
-    )
-    builder.insert(
-        ProductOp(
-            fragment, rows, columns, op.init, op.size_values,
-            (*row_dimensions, *column_dimensions, int(are_rows_padded or are_columns_padded)),
-        )
-    )  # fmt: skip
+    step = op.size_values[0]
+    fragment = _operand(op, op.target, (ROW,), resolver, builder)
+    rows = _operand(op, op.rows, (ROW, DEPTH), resolver, builder, step)
+    columns = _operand(op, op.columns, (ROW, DEPTH), resolver, builder, step)
+    dimensions = [number for each in (rows, columns) for number in (*each.dimensions, *each.ends)]
+    dimensions.append(int(rows.is_padded or columns.is_padded))
+    target, first, second = ((each.buffer, each.first) for each in (fragment, rows, columns))
+    builder.insert(ProductOp(target, first, second, op.init, op.size_values, dimensions))
 
 
 def resolve_tile_attention(
     op: codegen.TensorAttentionOp, resolver: Resolver, builder: Builder
 ) -> None:
     """Add the attention of tiles that an op stands for."""
-    fragment, *_ = _operand(op, op.target, (ROW,), resolver, builder)
+    fragment = _operand(op, op.target, (ROW,), resolver, builder)
     operands = [
         _operand(op, each, (ROW, DEPTH), resolver, builder)
         for each in (op.queries, op.keys, op.values)
     ]
-    if any(is_padded for *_, is_padded in operands):
+    if any(each.is_padded for each in operands):
         raise _unsupported(op)
-    buffers = [fragment, *(buffer for buffer, *_ in operands)]
-    dimensions = [each for _, of_operand, _ in operands for each in of_operand]
+    buffers = [(each.buffer, each.first) for each in (fragment, *operands)]
+    dimensions = [number for each in operands for number in each.dimensions]
     scalars = (op.scale, op.empty, op.last)
     builder.insert(AttentionOp(buffers, scalars, op.size_values, dimensions))
 
 
+@dataclass(frozen=True)
+class _Operand:
+    """A part of a buffer."""
+
+    buffer: SSAValue
+    first: list[SSAValue]
+    """The indices of its first element."""
+    dimensions: list[int]
+    """The dimensions of its rows and of their elements."""
+    ends: list[int]
+    """The ends of these dimensions, after which the copy engine reads zeros."""
+    is_padded: bool
+    """Whether the part has rows after the end."""
+
+
 def _operand(
-    op: Operation, value: SSAValue, names: Sequence[str], resolver: Resolver, builder: Builder
-) -> tuple[tuple[SSAValue, list[SSAValue]], list[int], bool]:
-    """Return the buffer of an operand, its first indices there, the dimension of each name, and
-    whether zeros follow the rows of the buffer."""
+    op: Operation, value: SSAValue, names: Sequence[str], resolver: Resolver, builder: Builder,
+    step: int = 1,
+) -> _Operand:  # fmt: skip
+    """Return the part of a buffer that an operand is, of whose rows `step` elements are read at a
+    time."""
     type = array_type_of(value)
+    length = type.length
     for name in names:
-        resolver.bounds[name] = type.length - 1
+        length = type.length
+        resolver.bounds[name] = length - 1
         element = type.element
         if name != names[-1]:
             assert isinstance(element, type.__class__)
@@ -115,13 +131,22 @@ def _operand(
     if total != indices or len(set(dimensions)) < len(dimensions):
         raise _unsupported(op)
     row, shape = dimensions[0], array_shape(buffer)
-    padded = [(simplify(index, resolver.facts(index)), length) for index, length in paddings]
-    if any(each != (indices[row], shape[row]) for each in padded):
+    ends = [shape[each] for each in dimensions]
+    for index, padded in paddings:
+        if simplify(index, resolver.facts(index)) != indices[row]:
+            raise _unsupported(op)
+        ends[0] = padded
+    if length % step != Nat.const(0):
+        ends[-1] = first[dimensions[-1]] + length  # the last step reads zeros after it
+    if not all(each.is_constant for each in ends):
         raise _unsupported(op)
     unaligned = first[-1] % ALIGNMENT
     if len(names) > 1 and simplify(unaligned, resolver.facts(unaligned)) != Nat.const(0):
         raise _unsupported(op)
-    return (buffer, resolver.emit_indices(first, builder)), dimensions, bool(paddings)
+    return _Operand(
+        buffer, resolver.emit_indices(first, builder), dimensions,
+        [each.constant for each in ends], bool(paddings),
+    )  # fmt: skip
 
 
 def array_shape(buffer: SSAValue) -> list[Nat]:

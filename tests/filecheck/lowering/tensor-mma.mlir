@@ -5,7 +5,7 @@
 // Each lane stores its part of a fragment: a product of parts of buffers, of which the first
 // dimension counts rows and columns, and the second one products; nothing is padded.
 // TILES-LABEL: func.func @f
-// TILES:         "tile.product"({{.*}}) <{sizes = array<i64: 64, 2, 4, 1, 1, 4, 64>, dimensions = array<i64: 0, 1, 0, 1, 0>
+// TILES:         "tile.product"({{.*}}) <{sizes = array<i64: 64, 2, 4, 1, 1, 4, 64>, dimensions = array<i64: 0, 1, 64, 64, 0, 1, 32, 64, 0>
 // Lanes exchange half of their words with their neighbors.
 // TILES:         arith.select
 // TILES:         "tile.shuffle"({{.*}}) <{distance = 1 : i32}> : (i32) -> i32

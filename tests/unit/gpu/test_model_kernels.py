@@ -13,6 +13,8 @@ from riselang.rewrite.default import DEFAULT
 from riselang.support.config import Options
 from support.emulated_gpu import Emulate
 
+pytestmark = pytest.mark.rotating(3)
+
 BF16 = numpy_dtype(bf16)
 RELAXED = Options("gpu", float="relaxed")
 DENSE = (

@@ -22,6 +22,8 @@ from riselang.rewrite.traversals import top_down
 from riselang.support.config import Options
 from support.emulated_gpu import Emulate
 
+pytestmark = pytest.mark.rotating(3)
+
 HEADS, TOKENS, LENGTH = 2, 64, 64
 PRODUCTS = (
     "map(fun(p, fst(p) |> map(fun(row, snd(p) |> transpose |> map(fun(column, "

@@ -15,12 +15,15 @@ from riselang.native import gpu_targets
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
+from riselang.rewrite.strategies import gpu_tensor_cores
 from riselang.rewrite.strategies.gpu_tensor_cores import AMPERE_TILES, HOPPER_TILES, TensorTile
 from riselang.rewrite.traversals import top_down
 from riselang.support.config import Options
 from riselang.support.errors import LimitationError, UserError
 from support.emulated_gpu import Emulate
 from support.numpy_scalars import Array
+
+pytestmark = pytest.mark.rotating(3)
 
 SUM = "(zip(row, COLUMN) |> reduce(fun((s, p), s + cast[f32](fst(p)) * cast[f32](snd(p))), 0.0))"
 EPILOGUES = {
@@ -146,11 +149,56 @@ def test_rows_and_columns_are_padded_to_full_tiles(
     emulate(program.lower())
     values = arguments(program)
     assert np.array_equal(program(*values), expected_product(epilogue, "a", b, values))
-    assert "wgmma" in program.lower().as_text("ptx")
+    ptx = program.lower().as_text("ptx")
+    assert "wgmma" in ptx
+    if epilogue == "bias":
+        assert "st.global.b16" not in ptx, "a lane stores a vector, or nothing"
     monkeypatch.setenv("RISE_GPU_TARGET", "sm_80")
     program = kernel(product(100, 120, 32, epilogue, b=b), top_down(SMALL_ROUNDS))
     with pytest.raises(LimitationError, match="expected full tiles"):
         program.lower().as_text("ptx")
+
+
+def test_sums_of_padded_tiles_stay_in_registers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a")
+    ptx = kernel(product(1500, 1512, 1032, "bias")).lower().as_text("ptx")
+    assert "wgmma" in ptx
+    assert ".local" not in ptx
+
+
+@pytest.mark.parametrize("epilogue", ["bias", "none"])
+def test_unaligned_rows_are_copied_if_that_takes_less_time(
+    epilogue: str, emulate: Emulate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a")
+    text = product(100, 120, 40, epilogue)
+    assert "toMem" not in str(kernel(text).lower().rewritten)
+    monkeypatch.setattr(gpu_tensor_cores, "COPY_TIME", -1e6)
+    program = kernel(text)
+    gpu = emulate(program.lower())
+    values = arguments(program)
+    expected = expected_product(epilogue, "a", "b |> transpose", values)
+    assert np.array_equal(program(*values), expected)
+    assert len(gpu.launched) == 3, "two copies, and the product"
+
+
+@pytest.mark.parametrize(("part", "sizes"), [("take(40)", "48.64"), ("map(take(40))", "40.72")])
+def test_parts_of_matrices_are_multiplied(
+    part: str, sizes: str, emulate: Emulate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last step of the copy engine must not read what follows a part."""
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a")
+    program = kernel(
+        f"fun((a : 64.40.bf16, b : {sizes}.bf16), a |> map(fun(row, b |> {part} |> transpose "
+        f"|> map(fun(column, {SUM.replace('COLUMN', 'column')})))))"
+    )
+    emulate(program.lower())
+    a, b = arguments(program)
+    b[40:] = np.nan
+    columns = 64 if part == "take(40)" else 40
+    expected = a.astype(np.float32) @ b[:40, :columns].astype(np.float32)
+    assert np.array_equal(program(a, b), expected)
+    assert "wgmma" in program.lower().as_text("ptx")
 
 
 def test_other_types_are_multiplied(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +270,7 @@ def test_other_types_are_multiplied_by_default(
     assert ("wgmma" in ptx) == bool(instruction)
     assert instruction in ptx
     if not instruction:
-        step = replace(HOPPER_TILES[1], step=32).strategy()
+        step = replace(HOPPER_TILES[2], step=32).strategy()
         any_order = text.replace("s + cast", "add[any](s, cast").replace("(snd(p))", "(snd(p)))")
         with pytest.raises(UserError, match="round f32 to tf32"):
             kernel(any_order, top_down(step), float).lower().as_text("kernels")
@@ -233,7 +281,7 @@ def test_the_order_of_sums_is_kept_without_permission(monkeypatch: pytest.Monkey
     text = product(512, 512, 128)
     assert "tensorMMA" not in str(kernel(text, float="contract").lower().rewritten)
     with pytest.raises(UserError, match="products that may be added in any order"):
-        kernel(text, top_down(HOPPER_TILES[1].strategy()), "contract").lower().as_text("kernels")
+        kernel(text, top_down(HOPPER_TILES[2].strategy()), "contract").lower().as_text("kernels")
 
 
 def test_old_gpus_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,7 +293,7 @@ def test_old_gpus_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_single_stage_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a")
-    tile = replace(HOPPER_TILES[1], stages=1)
+    tile = replace(HOPPER_TILES[2], stages=1)
     with pytest.raises(LimitationError, match="two stages or more"):
         kernel(product(128, 128, 64), top_down(tile.strategy())).lower().as_text("ptx")
 
@@ -304,9 +352,13 @@ def test_a_loop_of_the_host_launches_products(
 
 
 def test_the_tiles_occupy_most_multiprocessors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """192 tiles of 128 x 256 would take as long as 264."""
+    """Tiles that leave multiprocessors idle in the last round take as long as more tiles."""
     monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a")
-    for columns, tile in ((1536, "64, 6, 8, 1, 1, 16"), (2048, "64, 4, 8, 1, 1, 32")):
+    for columns, tile in (
+        (1536, "64, 5, 8, 1, 1, 24"),
+        (1280, "64, 6, 8, 1, 1, 16"),
+        (2048, "64, 4, 8, 1, 1, 32"),
+    ):
         text = str(kernel(product(4096, columns, 512)).lower().rewritten)
         sizes = re.search(r"tensorMMA\(((?:\s*\d+,){6})", text)
         assert sizes is not None

@@ -73,8 +73,8 @@ class TileAttention:
     def from_text(text: str) -> TileAttention:
         values = json.loads(text)
         for name in ("queries", "keys", "values"):
-            shape, row_dimension, depth_dimension = values[name].values()
-            values[name] = TileOperand(tuple(shape), row_dimension, depth_dimension)
+            shape, row_dimension, depth_dimension, ends = values[name].values()
+            values[name] = TileOperand(tuple(shape), row_dimension, depth_dimension, tuple(ends))
         return TileAttention(**values)
 
     def why_not(self) -> str | None:

@@ -25,6 +25,14 @@ class TileOperand:
     """The sizes of the buffer."""
     row_dimension: int
     depth_dimension: int
+    ends: tuple[int, ...] = ()
+    """The end of the matrix in each dimension, after which elements are zeros; without any, the
+    matrix is the complete buffer."""
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The number of elements in each dimension up to the end of the matrix."""
+        return self.ends or self.shape
 
     @property
     def is_depth_major(self) -> bool:
@@ -106,8 +114,8 @@ class TensorProduct:
     def from_text(text: str) -> TensorProduct:
         values = json.loads(text)
         for name in ("rows", "columns"):
-            shape, row_dimension, depth_dimension = values[name].values()
-            values[name] = TileOperand(tuple(shape), row_dimension, depth_dimension)
+            shape, row_dimension, depth_dimension, ends = values[name].values()
+            values[name] = TileOperand(tuple(shape), row_dimension, depth_dimension, tuple(ends))
         return TensorProduct(**values)
 
 

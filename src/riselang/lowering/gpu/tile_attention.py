@@ -51,7 +51,7 @@ def describe(op: AttentionOp, name: str) -> TileAttention:
     buffers = (op.queries, op.keys, op.values)
     dimensions = op.dimension_values
     queries, keys, values = (
-        TileOperand(_type(buffer).get_shape(), *dimensions[2 * number : 2 * number + 2])
+        TileOperand(_type(buffer).get_shape(), dimensions[2 * number], dimensions[2 * number + 1])
         for number, buffer in enumerate(buffers)
     )
     return TileAttention(

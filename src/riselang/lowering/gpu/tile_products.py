@@ -67,16 +67,25 @@ def has_many_sums(products: Sequence[ProductOp]) -> bool:
 def describe(op: ProductOp, name: str, unit: str) -> TensorProduct:
     """Return the description of a product, with the fastest instruction of a target for it."""
     step, stages, row_warps, column_warps, row_tiles, column_tiles, depth = op.size_values
-    row_dimension, row_depth, column_dimension, column_depth, is_padded = op.dimension_values
+    *dimensions, is_padded = op.dimension_values
+    half = len(dimensions) // 2
     product = TensorProduct(
         name, "", _element_name(op), row_warps, column_warps, row_tiles, column_tiles, depth, step,
-        stages, TileOperand(_shape(op.rows), row_dimension, row_depth),
-        TileOperand(_shape(op.columns), column_dimension, column_depth), bool(is_padded),
+        stages, _tile_operand(op.rows, dimensions[:half]),
+        _tile_operand(op.columns, dimensions[half:]), bool(is_padded),
     )  # fmt: skip
     selected = select_unit(product, unit)
     if isinstance(selected, str):
         raise LimitationError(f"tensorMMA: {selected}", location_of(op))
     return selected
+
+
+def _tile_operand(buffer: SSAValue, dimensions: Sequence[int]) -> TileOperand:
+    """Return an operand whose dimensions, and their ends, are given."""
+    row, depth, row_end, depth_end = dimensions
+    ends = list(_shape(buffer))
+    ends[row], ends[depth] = row_end, depth_end
+    return TileOperand(_shape(buffer), row, depth, tuple(ends))
 
 
 def _shape(buffer: SSAValue) -> tuple[int, ...]:

@@ -105,6 +105,15 @@ def map_fragment_in_vectors() -> None:
     elements, so that each lane stores eight consecutive ones."""
 
 
+@law("x : n.((m + 1) * k).s", scalar("s"), choose="p k")
+def store_rows_aligned() -> None:
+    """x ~> x |> mapBlock(0, fun(row, row |> asVector(k) |> pad(0, p)
+        |> mapThread(0, fun(e, e)) |> asScalar)) |> toMem(heap)
+      |> map(fun(row, row |> take((m + 1) * k)))
+
+    Rows with p more vectors start at multiples of more bytes. The padding is never read."""
+
+
 @law("x : n.m.t", scalar("t"))
 def copy_matrix() -> None:
     """x ~> x |> map(fun(row, row |> map(fun(e, e))))"""

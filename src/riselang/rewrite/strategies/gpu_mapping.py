@@ -61,6 +61,7 @@ from riselang.rewrite.strategies.gpu_scans import (
 )
 from riselang.rewrite.strategies.gpu_stored_attention import RecoverAttention
 from riselang.rewrite.strategies.gpu_stored_operands import (
+    AlignOperands,
     AtPath,
     ReadStoredRows,
     SplitDepth,
@@ -139,11 +140,12 @@ class _OnGpu(Strategy):
         fused = (try_(everywhere(memory_of_memory)) >> try_(_ResultNotStored())).run(term, setting)
         assert isinstance(fused, Success), fused
         term, steps = fused.term, (*steps, *fused.steps)
-        for path in separate_maps(term):
-            part = subterm_at(term, path)
-            result = run_at(SplitDepth(), term, path, part, setting)
-            if isinstance(result, Success):
-                term, steps = result.term, (*steps, *result.steps)
+        for strategy in (AlignOperands(), SplitDepth()):
+            for path in separate_maps(term):
+                part = subterm_at(term, path)
+                result = run_at(strategy, term, path, part, setting)
+                if isinstance(result, Success):
+                    term, steps = result.term, (*steps, *result.steps)
         for path in list(outermost_reductions(term)):
             part = subterm_at(term, path)
             result = run_at(_strategy_for_reduction(part), term, path, part, setting)

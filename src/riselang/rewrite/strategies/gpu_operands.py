@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from riselang.dialects.rise.types import ArrayType, FunType, RiseType, ScalarType
-from riselang.rewrite.core import Path
+from riselang.rewrite.core import Path, Strategy
+from riselang.rewrite.rules.tensor_cores import store_rows_aligned
 from riselang.rewrite.strategies.epilogues import reduction_in
 from riselang.rewrite.strategies.matmul_shapes import bytes_of, length_of
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.term.nodes import Bound, Lambda, Pattern, Term, apply_all, spine
 
-ROW_BYTES, SHORT_BYTES = 16, 2
+ROW_BYTES, SHORT_BYTES, SECTOR_BYTES = 16, 2, 32
 """The number of bytes of which the rows of a matrix must be a multiple, and the size of the
 elements of which rows or columns may be contiguous."""
 
@@ -190,7 +191,9 @@ def _view(name: str, layout: Layout, type: RiseType) -> Layout:
         case _:
             if name == "drop" and strides[0] == 1:
                 return None  # it need not start at a multiple of 16 bytes
-            lengths, pieces = (count, *lengths[1:]), (gcd(count, pieces[0]), *pieces[1:])
+            is_in_piece = name == "take" and count <= pieces[0]
+            piece = count if is_in_piece else gcd(count, pieces[0])
+            lengths, pieces = (count, *lengths[1:]), (piece, *pieces[1:])
     return replace(layout, strides=strides, lengths=lengths, pieces=pieces)
 
 
@@ -276,6 +279,31 @@ def transposed_arrays(body: Term, arrays: Term, path: Path, element: RiseType) -
             bytes_of(element), operand.length
         ):
             yield operand.source
+
+
+def unaligned_arrays(
+    array: Term, path: Path, element: RiseType
+) -> Iterator[tuple[Path, int, Strategy]]:
+    """Yield the paths of zipped matrices whose rows do not start at multiples of 32 bytes, their
+    sizes in bytes, and the laws that copy them to rows that do."""
+    if (pair := pattern_arguments(array, "zip")) is not None:
+        for place, part in zip(((0, 1), (1,)), pair, strict=True):
+            yield from unaligned_arrays(part, (*path, *place), element)
+        return
+    if (transposed := pattern_arguments(array, "transpose")) is not None:
+        yield from unaligned_arrays(transposed[0], (*path, 1), element)
+        return
+    layout = layout_of(array)
+    if not isinstance(element, ScalarType) or _rank_and_scalar(array.type) != (2, element):
+        return
+    if not isinstance(layout, Strided) or layout.strides[1] != 1:
+        return
+    bytes = bytes_of(element)
+    vector, sector = ROW_BYTES // bytes, SECTOR_BYTES // bytes
+    rows, length = layout.lengths
+    if layout.strides[0] % sector and length % vector == 0:
+        padding = -length % sector // vector
+        yield path, rows * length * bytes, store_rows_aligned(padding, vector)
 
 
 def has_rows(array: Term, multiple: int) -> bool:

@@ -9,18 +9,20 @@ from riselang.rewrite.combinators import Identity, seq, try_
 from riselang.rewrite.core import Failure, Path, Result, Setting, Strategy, Success
 from riselang.rewrite.paths import subterm_at
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion
-from riselang.rewrite.rules.functions import hoist_from_map
+from riselang.rewrite.rules.functions import hoist_from_map, inline_free_let, name_stored
 from riselang.rewrite.rules.lowering import not_stored
 from riselang.rewrite.strategies.gpu_tensor_cores import (
     copies_for_tensor_cores,
     depth_strategy,
     tensor_strategy,
+    unaligned_matrices,
 )
 from riselang.rewrite.strategies.matmul_shapes import match_product
 from riselang.rewrite.term_parts import is_free_to_read, pattern_arguments
 from riselang.rewrite.traversals import argument, normalize, run_at
 from riselang.term.nodes import Term
 
+LET_BODY = (1, 0)
 fuse_sums = try_(normalize(reduce_map_fusion))
 
 
@@ -61,6 +63,29 @@ class StoreOperands(Strategy):
 
     def __str__(self) -> str:
         return "store_operands()"
+
+
+_name_stored_columns = hoist_from_map >> try_(name_stored >> AtPath(LET_BODY, inline_free_let))
+"""Stores columns before the loop over the rows, which reads views of them."""
+
+
+@dataclass(frozen=True, repr=False)
+class AlignOperands(Strategy):
+    """Copies operands of matrix multiplications whose rows tensor cores read slowly."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        fused = fuse_sums.run(term, setting)
+        copies = unaligned_matrices(fused.term, setting) if isinstance(fused, Success) else []
+        if not copies:
+            return Failure(self, "expected operands with unaligned rows", term)
+        stores = [
+            AtPath(path, store) >> (Identity() if path[0] else _name_stored_columns)
+            for path, store in copies
+        ]
+        return (fuse_sums >> seq(*stores)).run(term, setting)
+
+    def __str__(self) -> str:
+        return "align_operands()"
 
 
 @dataclass(frozen=True, repr=False)

@@ -50,6 +50,7 @@ from riselang.rewrite.strategies.gpu_operands import (
     element_layout,
     operands_of,
     transposed_arrays,
+    unaligned_arrays,
     unreadable_arrays,
 )
 from riselang.rewrite.strategies.gpu_rows import FUSIONS
@@ -140,11 +141,12 @@ class TensorTile:
 
 HOPPER_TILES = (
     TensorTile(64, 4, 8, 1, 1, 32, in_rounds=True),
+    TensorTile(64, 5, 8, 1, 1, 24, in_rounds=True),
     TensorTile(64, 6, 8, 1, 1, 16, in_rounds=True),
     TensorTile(64, 4, 4, 1, 1, 16, in_rounds=True),
     TensorTile(64, 6, 4, 1, 1, 8, in_rounds=True),
 )
-"""The tiles for `wgmma`: 128 x 256, 128 x 128, 64 x 128, and 64 x 64."""
+"""The tiles for `wgmma`: 128 x 256, 128 x 192, 128 x 128, 64 x 128, and 64 x 64."""
 AMPERE_TILES = (TensorTile(32, 4, 2, 4, 4, 4), TensorTile(32, 4, 2, 2, 2, 4))
 """The tiles for `mma`: 128 x 128 and 64 x 64."""
 
@@ -287,6 +289,37 @@ def copies_for_tensor_cores(term: Term, setting: Setting) -> list[tuple[Path, St
     return [(path, store_on_heap) for path in paths]
 
 
+def unaligned_matrices(term: Term, setting: Setting) -> list[tuple[Path, Strategy]]:
+    """Return the paths of the operands of a matrix multiplication whose rows tensor cores read
+    slowly where they are, and the laws that copy them to rows that start at multiples of 32 bytes.
+
+    Memory is read in sectors of 32 bytes, and parts of a row of 128 bytes are in five of them if
+    they start in the middle of one.
+    """
+    product, types = match_product(term), multiplied_types(term, setting)
+    tile = _choose_tile(term, setting, 1, operands_of(term))
+    if product is None or types is None or tile is None or setting.tensor_unit != "wgmma":
+        return []
+    outer = pattern_arguments(term, "map")
+    assert outer is not None
+    inner = arguments_in_body(outer[0], "map")
+    assert inner is not None
+    rows, columns, depth = product.sizes
+    steps = -(-depth.constant // tile.step)
+    rounds = rounds_of(tile.blocks(rows, columns))
+    operands = ((outer[1], (1,), tile.rows), (inner[1], (*FUNCTION_BODY, 1), tile.columns))
+    return [
+        (path, law)
+        for array, start, count in operands
+        for path, bytes, law in unaligned_arrays(array, start, types[0])
+        if rounds * steps * count * SECTOR_TIME > COPY_TIME + bytes * BYTE_TIME
+    ]
+
+
+SECTOR_TIME, COPY_TIME, BYTE_TIME = 0.6, 1500.0, 0.0005
+"""The nanoseconds that an additional sector takes, those of a kernel that copies, and those of each
+byte that it copies: measured on an H200."""
+
 _copy_transposed = argument(try_(not_stored)) >> try_(normalize(FUSIONS))
 _store_transposed = store_matrices_transposed >> argument(argument(_copy_transposed))
 """Copies matrices so that their columns are contiguous; transposes of transposes cancel."""
@@ -364,19 +397,23 @@ def _choose_tile(
         # A thread with few sums loads the operands of a long epilogue ahead of time.
         few = [tile for tile in fitting if tile.sums <= MAX_SUMS]
         fitting = few if few and depth.constant <= SHORT_DEPTH else fitting
-    counts = [tile.blocks(*product.sizes[:2]) * batch for tile in fitting]
-    large = [
-        (tile, count) for tile, count in zip(fitting, counts, strict=True) if count >= MIN_BLOCKS
-    ]
-    busy = (tile for tile, count in large if _share_of_busy_blocks(count) >= MIN_SHARE)
-    first = large[0][0] if large else fitting[-1] if fitting else None
-    return next(busy, first) if setting.tensor_unit == "wgmma" else first
+    counts = {tile: tile.blocks(*product.sizes[:2]) * batch for tile in fitting}
+    if setting.tensor_unit == "wgmma":
+        return min(fitting, key=lambda tile: _relative_time(tile, counts[tile]), default=None)
+    large = [tile for tile in fitting if counts[tile] >= MIN_BLOCKS]
+    return large[0] if large else fitting[-1] if fitting else None
 
 
-def _share_of_busy_blocks(count: int) -> float:
-    """Return the share of the multiprocessors that compute, if each computes a tile at a time."""
-    rounds = -(-count // MULTIPROCESSORS)
-    return count / (rounds * MULTIPROCESSORS)
+def _relative_time(tile: TensorTile, count: int) -> int:
+    """Return a number that is proportional to the time of some tiles, of which each multiprocessor
+    computes one at a time: that of their products, or that of copying their operands."""
+    products = tile.rows * tile.columns
+    return rounds_of(count) * max(products, (tile.rows + tile.columns) * PRODUCTS_PER_ELEMENT)
+
+
+def rounds_of(count: int) -> int:
+    """Return the number of tiles that a multiprocessor computes."""
+    return -(-count // MULTIPROCESSORS)
 
 
 def _reads_tiles(operands: Operands, tile: TensorTile, bytes: int) -> bool:
@@ -393,8 +430,9 @@ MIN_BLOCKS = 128
 MAX_SUMS, SHORT_DEPTH = 64, 1024
 """The sums of a thread with registers to spare, and the depth up to which an epilogue takes much of
 the time."""
-MULTIPROCESSORS, MIN_SHARE = 132, 0.8
-"""The multiprocessors of Hopper GPUs, and the minimum share of them that compute at a time."""
+MULTIPROCESSORS, PRODUCTS_PER_ELEMENT = 132, 64
+"""The multiprocessors of Hopper GPUs, and the products that one computes in the time in which it
+copies an element of an operand."""
 
 hopper = program_strategy(
     "gpu.matmul.hopper",
