@@ -23,6 +23,8 @@ from riselang.support.config import Options
 from riselang.term.nodes import has_pattern
 from support.fuzzing import Ran, seeds
 
+pytestmark = pytest.mark.rotating(2)
+
 DOT = "zip({}, {}) |> map(mult) |> reduce(add, 0.0)"
 COLUMNS = DOT.format("row", "column")
 WINDOWS = "map(fun(rows, rows |> transpose |> map(fun(w, w |> join |> reduce(add, 0.0)))))"

@@ -22,7 +22,7 @@ from riselang.rewrite.strategies.matmul import goto
 from riselang.rewrite.strategies.matmul_shapes import matmul_shape
 from riselang.rewrite.strategies.panels import Panels, panel_tiles
 from riselang.rewrite.strategies.schedules import fuse
-from riselang.rewrite.strategies.tile_sizes import choose_tiles
+from riselang.rewrite.strategies.tile_sizes import choose_tiles, register_count
 from riselang.rewrite.strategies.tiles import MatmulShape
 from riselang.rewrite.traversals import top_down
 from riselang.support.machine import Machine, assume_machine
@@ -300,6 +300,26 @@ def test_tiles_fit_the_registers_and_waste_little(name: str) -> None:
         assert -shape.columns % tiles.columns <= max(shape.columns // 20, tiles.lanes * 2)
     assert choose_tiles(MatmulShape(1, 128, 784, 4), machine).rows == 1
     assert not choose_tiles(MatmulShape(1, 128, 784, 4), machine).is_packed
+
+
+def test_an_epilogue_leaves_a_register_to_its_constants() -> None:
+    machine = MACHINES["AVX2"]
+    shape = MatmulShape(128, 1536, 384, 4, has_epilogue=True)
+    term = parse_term(
+        "fun((a : 8.8.f32, b : 8.8.f32), a |> map(fun(row, b |> map(fun(column, max("
+        "zip(row, column) |> reduce(fun((total, q), total + fst(q) * snd(q)), 0.0), 0.0))))))"
+    )
+    while isinstance(term, Lambda):
+        term = term.body
+    found = matmul_shape(term)
+    assert found is not None
+    assert found.has_epilogue
+
+    def registers(shape: MatmulShape) -> int:
+        tiles = choose_tiles(shape, machine, ahead=True)
+        return register_count(tiles.rows, tiles.vectors, tiles.lanes, machine)
+
+    assert registers(shape) < registers(replace(shape, has_epilogue=False)) == machine.registers
 
 
 def test_few_rows_go_by_for_each_tile_of_columns() -> None:

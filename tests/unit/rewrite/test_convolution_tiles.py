@@ -19,11 +19,13 @@ from riselang.rewrite.strategies.convolution_tiles import (
     window_shape,
 )
 from riselang.rewrite.strategies.default_schedule import recognized_computations
+from riselang.rewrite.strategies.matmul_shapes import length_of
 from riselang.rewrite.strategies.schedules import fuse
+from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import top_down
-from riselang.support.machine import Machine
+from riselang.support.machine import Machine, assume_machine
 from riselang.term.contraction import contract
-from riselang.term.nodes import Term
+from riselang.term.nodes import Term, subterms
 from support.rewriting import inner, refused, rewritten
 
 pytestmark = pytest.mark.rotating(2)
@@ -101,6 +103,18 @@ def test_blocks_of_kernels_are_read_for_all_windows() -> None:
     check(sizes, fuse() >> top_down(tiles.strategy()))
     large = Machine(16, 32, caches=((1, 1 << 10), (2, 1 << 20)))
     assert not choose_window_tiles(shape, large).has_kernel_blocks
+
+
+def test_threads_share_the_lines_of_few_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("riselang.rewrite.strategies.convolution_tiles.MIN_PARALLEL_PRODUCTS", 1)
+    sizes, shape = (2, 3, 9, 2, 3, 2, 6), WindowShape((2, 2), 7, 6, (2, 3, 2), 4)
+    for cores, iterations in ((4, 3 * 2), (1, 3)):
+        with assume_machine(Machine(16, 32, cores=cores)):
+            strategy = fuse() >> top_down(WindowTiles(2, 1, 2, shape, True).strategy())
+            found = rewritten(strategy, str(contract(convolution(sizes))))
+            loops = [part for part in subterms(found) if pattern_arguments(part, "mapPar")]
+            check(sizes, strategy)
+        assert [length_of(each.type).constant for each in loops] == [iterations]
 
 
 FEATURES_FIRST = """fun((k : 6.2.3.2.f32, x : 2.2.5.9.f32), x |> map(fun(image,

@@ -205,6 +205,33 @@ def test_large_maps_are_on_threads(name: str) -> None:
     assert kernel(x).tobytes() == loaded(text, strategy="none")(x).tobytes()
 
 
+COPIES = {
+    "a padded image": (
+        """fun((x : 200.400.f32),
+          x |> padConst(1, 1, generate(fun((i : idx[400]), 0.0))) |> map(fun(row,
+            row |> padConst(1, 1, 0.0))) |> toMem(heap) |> slide(3, 1) |> map(fun(rows,
+            rows |> map(reduce(add, 0.0)) |> reduce(add, 0.0))))""",
+        1,
+    ),
+    "a batch of one": ("fun((x : 1.400.300.f32), (x |> map(transpose), x))", 2),
+    "a small array": ("fun((x : 40.30.f32), (x |> transpose, x))", 0),
+}
+"""Programs that copy arrays, and the number of maps on threads."""
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_large_arrays_are_copied_on_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, maps = COPIES[name]
+    monkeypatch.setenv("RISE_NUM_THREADS", "2")
+    kernel = loaded(text)
+    assert kernel.lower().as_text("notation").count("mapPar") == maps
+    shape = tuple(map(int, text.partition(" : ")[2].partition(".f32")[0].split(".")))
+    x = np.random.default_rng(0).random(shape, np.float32)
+    found, wanted = kernel(x), loaded(text, strategy="none")(x)
+    for result, other in zip(found, wanted, strict=True):
+        assert result.tobytes() == other.tobytes()
+
+
 @pytest.mark.parametrize("length", [1 << 18, (1 << 18) + 77])
 def test_a_long_parallel_reduction_has_the_same_result(
     length: int, monkeypatch: pytest.MonkeyPatch

@@ -225,3 +225,11 @@ def test_a_length_that_is_not_known_has_versions_and_a_remainder() -> None:
     assert text.count("affine.parallel") == 1
     assert text.count("scf.if") == 1
     assert "vector_store" in text
+
+
+def test_small_grids_compute_the_blocks_of_all_rows_before_their_remainders() -> None:
+    text = kernel("jacobi_2d", "stencils.vectors").lower().as_text("affine")
+    outermost = [
+        re.findall(r"^ {6}(affine\.\w+)", version, re.MULTILINE) for version in text.split("else")
+    ]
+    assert outermost == [["affine.parallel"], ["affine.for"] * 3]

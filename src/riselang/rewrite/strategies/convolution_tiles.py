@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from riselang.dialects.rise.types import ScalarType
-from riselang.rewrite.combinators import seq
+from riselang.rewrite.combinators import Identity, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy, Success
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import peel_map
@@ -20,6 +20,7 @@ from riselang.rewrite.rules.lowering import store_on_heap, store_planes_last
 from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.matmul_shapes import bytes_of, length_of
 from riselang.rewrite.strategies.schedules import (
+    collapse,
     hoist,
     interchange,
     pad_to_multiple,
@@ -44,6 +45,9 @@ L2_CYCLES = 2.5
 KERNEL_SHARE = 8
 """The share of the L2 cache, 1/8, that kernels may take if they are read again for each tile:
 windows and results take the rest."""
+
+BLOCKS_PER_THREAD = 4
+"""The number of blocks of kernels for each thread that suffices to balance the threads."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,9 +147,19 @@ class WindowTiles:
             split(self.vectors) @ loop(line + 1),
             *(interchange() @ loop(level) for level in reversed(range(1, line + 1))),
             self._tile_windows() @ loop(line + 1),
-            sequential() @ loop(1) if self._parallel_map is None else parallel() @ loop(1),
+            self._run_blocks(),
         ]
         return seq(*steps)
+
+    def _run_blocks(self) -> Strategy:
+        """Threads share the blocks, and the lines of each if there are few blocks."""
+        if self._parallel_map is None:
+            return sequential() @ loop(1)
+        blocks = -(-self.shape.columns // (self.vectors * self.lanes))
+        cores = this_machine().cores
+        has_enough = cores == 1 or blocks >= BLOCKS_PER_THREAD * cores
+        share_lines = Identity() if has_enough else try_(collapse() @ loop(1))
+        return share_lines >> parallel() @ loop(1)
 
     def _all_kernels(self) -> Strategy:
         shape = self.shape

@@ -69,6 +69,7 @@ class Product:
             rows, columns, depth, bytes_of(self.type), is_row_major(self.columns), symbolic,
             has_stored_rows=_is_variable(self.rows),
             has_stored_columns=any(map(_is_variable, _transposed_arrays(self.columns))),
+            has_epilogue=not self.is_bare,
         )  # fmt: skip
 
 

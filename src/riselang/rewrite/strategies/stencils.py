@@ -177,11 +177,14 @@ class _InVectors(Strategy):
 class _LinesInVectors(Strategy):
     """Vectorizes the lines of a slice: first the blocks of all lines, and then their remainders.
 
-    A short line without a remainder would wait for the addresses of one.
+    A short line without a remainder would wait for the addresses of one. `by_columns` computes one
+    block of all lines before the next, for which fewer addresses change in the innermost loop; the
+    lines that a window reads must stay in the cache.
     """
 
     lanes: int
     max_vectors: int
+    by_columns: bool = False
 
     def run(self, term: Term, setting: Setting) -> Result:
         line = loop_at(term, 2)
@@ -193,20 +196,25 @@ class _LinesInVectors(Strategy):
         in_blocks = length // (vectors * self.lanes) * (vectors * self.lanes)
         if in_blocks == length:
             return Failure(self, "the lines have no remainder", term, closeness=CONDITION)
-        blocks = interchange() >> in_vectors @ loop(2)
+        blocks = (
+            self._columns(vectors) if self.by_columns else interchange() >> in_vectors @ loop(2)
+        )
         remainder = self._remainder(length - in_blocks, vectors)
         parts = peel_map(in_blocks) >> function(argument(blocks)) >> argument(remainder)
         return (interchange() >> argument(parts)).run(term, setting)
 
     def _remainder(self, length: Nat, vectors: int) -> Strategy:
         """Computes the columns that do not fill a block, a vector of all lines at a time."""
-        in_vector = _InVectors(self.lanes, 1)
-        last_columns = interchange() >> in_vector @ loop(2)
+        last_columns = interchange() >> _InVectors(self.lanes, 1) @ loop(2)
         if vectors == 1:
             return last_columns
-        columns = split(self.lanes) @ loop(1) >> interchange() @ loop(2) >> in_vector @ loop(3)
         peel = peel_map(length // self.lanes * self.lanes)
-        return peel >> function(argument(columns)) >> argument(last_columns)
+        return peel >> function(argument(self._columns(1))) >> argument(last_columns)
+
+    def _columns(self, vectors: int) -> Strategy:
+        """Computes so many vectors of all lines before the next ones."""
+        in_block = _InVectors(self.lanes, vectors) @ loop(3)
+        return split(vectors * self.lanes) @ loop(1) >> interchange() @ loop(2) >> in_block
 
     def __str__(self) -> str:
         return f"lines_in_vectors({self.lanes}, {self.max_vectors})"
@@ -330,9 +338,14 @@ def _schedule_nest(nest: ScalarNest, numbers: StencilNumbers, *, is_large: bool)
     if numbers.rows and nest.depth > 2:
         blocks_of_rows = seq(split(numbers.rows) @ loop(2), interchange() @ loop(1))
         return seq(lines, blocks_of_rows, outermost @ loop(1), sequential() @ loop(2))
-    if nest.depth > 2 and not nest.lengths[-1].is_constant:
-        lines = choice(_LinesInVectors(lanes, vectors) @ loop(nest.depth - 1), lines)
-    return lines >> outermost @ loop(1)
+    schedule = lines >> outermost @ loop(1)
+    if nest.lengths[-1].is_constant or (nest.depth == 2 and is_large):
+        return schedule
+    by_columns = nest.depth > 2 and not is_large
+    all_lines = _LinesInVectors(lanes, vectors, by_columns) @ loop(nest.depth - 1)
+    if nest.depth > 2:
+        all_lines = all_lines >> outermost @ loop(1)
+    return choice(all_lines, schedule)
 
 
 def _should_bypass_caches(nest: ScalarNest) -> bool:

@@ -34,8 +34,9 @@ MAX_TILES_IN_PLACE = 8
 FEW_ROWS, ROWS_AT_ONCE, VECTORS_AT_ONCE = 8, 4, 4
 """With at most `FEW_ROWS` rows, columns are read once, without packing. `ROWS_AT_ONCE` rows are
 read together: a cache holds that many lines at addresses that differ by a power of two."""
-MIN_BYTES_PER_THREAD = 1 << 10
-"""The minimum number of bytes that a thread reads from each row."""
+MIN_BYTES_PER_THREAD = 1 << 8
+"""The minimum number of bytes that a thread reads from each row: a few cache lines, since a core
+reads memory more slowly than all of them together."""
 CACHE_LINE_BYTES = 64
 COLUMNS_OF_CACHE = 2
 """The columns of a tile fill at most this part of the L2 cache: one half."""
@@ -158,6 +159,9 @@ def columns_per_thread(shape: MatmulShape, machine: Machine) -> int:
 
 def _candidates(shape: MatmulShape, machine: Machine, *, ahead: bool) -> Iterator[Tiles]:
     lanes = machine.lanes(shape.bytes)
+    # LLVM loads the constants of an epilogue before the loops over all tiles: if the accumulators
+    # of a tile needed all registers, some of them would be in memory.
+    registers = machine.registers - shape.has_epilogue
     for rows in range(1, MAX_ROWS + 1):
         is_packed = ceil_div(shape.rows, rows) >= MIN_PACKED_TILES
         # Rows that are not packed are not contiguous, so no vector contains elements of two rows.
@@ -166,7 +170,7 @@ def _candidates(shape: MatmulShape, machine: Machine, *, ahead: bool) -> Iterato
         divides = "depth" in shape.symbolic or shape.depth % lanes == 0
         is_transposed = lanes > 1 and rows % lanes == 0 and divides
         for vectors in range(1, min(MAX_VECTORS, ceil_div(shape.columns, lanes)) + 1):
-            if register_count(rows, vectors, lanes, machine) > machine.registers:
+            if register_count(rows, vectors, lanes, machine) > registers:
                 break
             tiles = Tiles(
                 rows, vectors * lanes, lanes, _tiles_per_block(rows, shape, machine),
@@ -196,8 +200,10 @@ def _candidates(shape: MatmulShape, machine: Machine, *, ahead: bool) -> Iterato
                 pass
             elif is_packed and is_prefetched(machine):
                 tiles = _prefetched(tiles, shape, machine, ahead=ahead)
-                yield from _pieces(tiles, shape, machine)
-                yield from _own_pieces(tiles, shape, machine)
+                if not shape.has_epilogue:
+                    # Operands of an epilogue are read with the columns, so threads share blocks.
+                    yield from _pieces(tiles, shape, machine)
+                    yield from _own_pieces(tiles, shape, machine)
             elif is_prefetched(machine):
                 tiles = replace(tiles, columns_ahead=_columns_ahead(tiles.columns, shape))
             yield tiles

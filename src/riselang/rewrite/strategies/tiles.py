@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 
 MIN_PARALLEL_PRODUCTS = 1 << 20
 """The minimum number of multiplications for which parallel loops are worth their overhead."""
+MIN_PARALLEL_BYTES = 1 << 20
+"""The same for the bytes of the right matrix, each of which is read from memory for few products if
+the left matrix has few rows."""
 TYPICAL_SIZES = (32, 64, 96, 256, 512, 1000, 1024, 2048)
 """The sizes for which tiles are chosen if a dimension is known only at run time."""
 
@@ -27,6 +30,8 @@ class MatmulShape:
     """Whether the left matrix is stored, and its rows are contiguous."""
     has_stored_columns: bool = False
     """Whether the right matrix is stored, and its rows are contiguous."""
+    has_epilogue: bool = False
+    """Whether elements of the result are computed from the sums."""
 
     @property
     def products(self) -> int:
@@ -34,7 +39,8 @@ class MatmulShape:
 
     @property
     def is_parallel(self) -> bool:
-        return self.products >= MIN_PARALLEL_PRODUCTS
+        right_bytes = self.columns * self.depth * self.bytes
+        return self.products >= MIN_PARALLEL_PRODUCTS or right_bytes >= MIN_PARALLEL_BYTES
 
     @property
     def typical_shapes(self) -> tuple[MatmulShape, ...]:
