@@ -11,6 +11,8 @@ import riselang as rl
 from riselang.numpy.fft import plans
 from riselang.numpy.fft.codelets import prime_factors
 
+pytestmark = pytest.mark.rotating(2)
+
 RANDOM = np.random.default_rng(30)
 TOLERANCES = {"f": 2e-6, "d": 4e-15}
 LENGTHS = (*range(1, 41), 49, 60, 64, 81, 97, 100, 121, 127, 128, 143, 210, 256, 360, 1009, 2048)

@@ -10,6 +10,8 @@ import pytest
 
 import riselang as rl
 
+pytestmark = pytest.mark.rotating(3)
+
 Array = np.ndarray[Any, Any]
 CONDITIONS: tuple[Any, ...] = (None, -2, 1, np.inf, "fro")
 NORMS: dict[Any, tuple[Any, ...]] = {

@@ -11,6 +11,8 @@ import pytest
 
 import riselang as rl
 
+pytestmark = pytest.mark.rotating(2)
+
 onnx: Any = pytest.importorskip("onnx")
 reference: Any = importlib.import_module("onnx.reference")
 helper, FLOAT = onnx.helper, onnx.TensorProto.FLOAT

@@ -174,6 +174,22 @@ def test_floats_of_one_byte_are_exported_to_stablehlo_only() -> None:
         rl.to_onnx(first, x)
 
 
+def test_floats_of_one_byte_in_a_program_are_not_exported_to_onnx() -> None:
+    """ONNX does not define Gather for them. Random program 41001112."""
+    text = "fun((i : i32), cast[f32]([1.0_f8e4m3fn, 2.0_f8e4m3fn] |> at(i |> clampIdx(2))))"
+    program: Any = rl.loads(text, name="program.rise").main
+    with pytest.raises(rl.LimitationError, match="f8E4M3FN elements are not supported in ONNX"):
+        rl.to_onnx(program, np.int32(1))
+
+
+@pytest.mark.parametrize("index", [0, 2, 3, 2**63, 2**64 - 1])
+def test_large_unsigned_indices_are_exported(index: int) -> None:
+    """They are not negative as signed integers. Random programs 41002366 and 41003842."""
+    text = "fun((xs : 4.f32, i : u64), xs |> at(i |> clampIdx(4)))"
+    wanted, found = exported_and_read(text, np.arange(4, dtype=np.float32), np.uint64(index))
+    assert wanted == found == min(index, 3)
+
+
 def exported_and_read(text: str, *arguments: Any) -> tuple[np.ndarray[Any, Any], ...]:
     """The results of a program, and those of its StableHLO module."""
     program: Any = rl.loads(text, name="program.rise", backend="interpret").main

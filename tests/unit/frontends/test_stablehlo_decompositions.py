@@ -9,6 +9,8 @@ import pytest
 
 import riselang as rl
 
+pytestmark = pytest.mark.rotating(3)
+
 KINDS = {"f": "f32", "d": "f64", "F": "complex<f32>", "D": "complex<f64>"}
 REAL = {"f": "f32", "d": "f64", "F": "f32", "D": "f64"}
 QR = {

@@ -95,6 +95,8 @@ class Writer:
 
     def operation(self, op: GraphOp) -> None:
         name = op.name.removeprefix("stablehlo.")
+        for each in op.results:
+            type_of_element(kind_of(each).element)  # refuses those that few ONNX ops have
         inputs = [self.names[each] for each in op.operands]
         if name in ELEMENTWISE:
             found: Any = self.node(ELEMENTWISE[name], inputs)

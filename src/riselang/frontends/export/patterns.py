@@ -296,8 +296,12 @@ def _sort(use: Use, before: Any, xs: Data) -> Data:
 
 
 def _clamped(use: Use, number: Batch) -> Batch:
+    last = use["n"] - 1
+    if number.value.element == "ui64":
+        # Large numbers would be negative as i64.
+        return Batch(convert(minimum(number.value, max(last, 0)), "i64"), number.axes)
     wide = convert(number.value, "i64")
-    return Batch(minimum(maximum(wide, 0), use["n"] - 1), number.axes)
+    return Batch(minimum(maximum(wide, 0), last), number.axes)
 
 
 def _if_at_least(use: Use, large: Any, small: Any) -> Data:

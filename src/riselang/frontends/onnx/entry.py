@@ -34,11 +34,15 @@ def read_onnx(source: str | Path | bytes | Any, choices: dict[str, Any]) -> Any:
         body = ModelBody(_origin(known, options), backend, options, strategy)
         if body.is_cached:
             return Model(body)
+    content = None if isinstance(known, ModelFile) else known
+    if isinstance(known, ModelFile):
+        found = known.read()
+        # Weights in other files may change separately.
+        content = None if EXTERNAL_FIELD in found else found
     # Imported only where needed: a cached model does without the conversion.
     from riselang.frontends.onnx.model import make_onnx_model
     from riselang.frontends.onnx.reading import load_proto
 
-    content = known.read() if isinstance(known, ModelFile) else known
     proto = load_proto(source if content is None else content)
     if content is None:
         try:
@@ -53,14 +57,13 @@ def _origin(content: bytes | ModelFile, options: Options) -> ModelOrigin:
 
 
 def _known_content(source: Any) -> bytes | ModelFile | None:
-    """Return the bytes of a model, or their file, if they contain all its weights: those in other
-    files may change separately. A file with another suffix may be text."""
+    """Return the bytes of a model, or their file, by which the cache may know it. A file with
+    another suffix may be text."""
     if isinstance(source, bytes):
         return source
     if not isinstance(source, str | Path) or Path(source).suffix != ".onnx":
         return None
     try:
-        file, is_split = hash_file(Path(source), EXTERNAL_FIELD)
+        return hash_file(Path(source))
     except (OSError, ValueError):
         return None  # `load_proto` reports why it cannot be read
-    return None if is_split else file

@@ -36,16 +36,10 @@ class ModelFile:
         return content
 
 
-def hash_file(path: Path, word: bytes) -> tuple[ModelFile, bool]:
-    """Hash a file without keeping its bytes, and return whether a word is among them."""
-    hashed, found, size = sha256(), False, len(word)
-    # A part starts with the end of the one before, where a word may begin.
-    buffer, start = bytearray(size + _PART), 0
+def hash_file(path: Path) -> ModelFile:
+    """Hash a file without keeping its bytes."""
+    hashed, buffer = sha256(), bytearray(_PART)
     with open(path, "rb", 0) as file:
-        while count := file.readinto(memoryview(buffer)[start : start + _PART]):
-            end = start + count
-            hashed.update(memoryview(buffer)[start:end])
-            found = found or buffer.find(word, 0, end) >= 0
-            start = min(size, end)
-            buffer[:start] = buffer[end - start : end]
-    return ModelFile(path, hashed.hexdigest()), found
+        while count := file.readinto(buffer):
+            hashed.update(memoryview(buffer)[:count])
+    return ModelFile(path, hashed.hexdigest())
