@@ -13,6 +13,8 @@ from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruc
 from support.c_programs import compiled_by_us, model
 from support.c_records import check_records
 
+pytestmark = pytest.mark.rotating(3)
+
 HEAD = "#include <complex.h>\n"
 BODIES = {
     "arithmetic": "z[i] = z[i] * w[i] + a * conj(w[i]) - w[i];",

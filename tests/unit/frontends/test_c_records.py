@@ -19,6 +19,8 @@ from riselang.support.config import Options
 from support.c_programs import compiled_by_us, model
 from support.c_records import check_records
 
+pytestmark = pytest.mark.rotating(3)
+
 PARTICLES = "struct v3 { double x, y, z; }; struct p { struct v3 at; float w[3]; int id; };\n"
 GRID = "typedef struct { int n, m; double *data; double total; } grid;\n"
 
@@ -207,6 +209,13 @@ def test_wrong_arguments_are_reported(argument: Any, problem: str) -> None:
     function = compiled_by_us(STEP)
     with pytest.raises(rl.UserError, match="is not contiguous"):
         function(3, records(function, "p", (6,))[::2])
+
+
+def test_members_elsewhere_are_refused() -> None:
+    function = compiled_by_us("struct s { float x, y; }; void f(struct s *s) { s->x = s->y; }")
+    function(np.zeros(1, [("x", "f4"), ("y", "f4")]))
+    with pytest.raises(rl.UserError, match="expected the dtype of struct s"):
+        function(np.zeros(1, [("y", "f4"), ("x", "f4")]))
 
 
 def test_structures_that_share_memory_are_refused() -> None:

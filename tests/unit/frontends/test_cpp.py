@@ -124,15 +124,11 @@ LOOP = "for (int i = 0; i < n; i++)"
         ("struct S { int n; int g() const; }; void f(S &s, int *a) { a[0] = s.g(); }",
          "g does more than"),
         ("struct S { double *p; S(double *q) : p(q) {} }; void f(double *a) { S s(a); *s.p = 1; }",
-         "S does more than"),
+         "address of q is used as a value"),
         ("struct B { int n; }; struct D : B { double *p; }; void f(D &d) { d.p[0] = d.n; }",
          "D has base classes"),
-        ("#include <vector>\nvoid f(std::vector<double> &a) { a[0] = 1; }", "has base classes"),
         ("void f(double *a, double &&x) { a[0] = x; }", "a value of type double && cannot be"),
         ("void f(double *a) { const double &x = a[0] + 1; a[1] = x; }", "this lvalue"),
-        ("void f(double (&a)[4]) { for (double &x : a) x = 1; }", "this kind of statement"),
-        (f"void f(int n, double *a) {{ auto g = [&](int i) {{ return a[i]; }}; "
-         f"{LOOP} a[i] = g(i); }}", "lambda expr"),
         (f"void f(int n, int *a) {{ {LOOP} (a[i] += 2) *= 3; }}", "inside of an expression"),
         (f"void f(int n, int *a) {{ {LOOP} {{ int k = i; a[k] = k++; }} }}", "whose order C"),
         (f"void f(int n, double *a) {{ try {{ {LOOP} a[i] = i; }} catch (...) {{}} }}",
@@ -169,8 +165,8 @@ def test_elements_are_those_that_functions_of_classes_return(tmp_path: Path) -> 
     file = tmp_path / "f.cpp"
     file.write_text(MATRIX)
     function = rl.from_c(file, function="f", float="strict")
-    a, b, w = np.arange(6.0), np.arange(6.0) / 3, np.zeros(1, function.dtype("w"))
-    w["_M_elems"] = [1, 2, 3, 4]
-    expected = a.reshape(2, 3) + b.reshape(3, 2).T * w["_M_elems"][0, :3]
+    a, b, w = np.arange(6.0), np.arange(6.0) / 3, np.arange(4.0)
+    assert function.dtype("w").shape == (4,)
+    expected = a.reshape(2, 3) + b.reshape(3, 2).T * w[:3]
     function({"n": 2, "m": 3, "data": a}, {"n": 3, "m": 2, "data": b}, w)
     np.testing.assert_array_equal(a.reshape(2, 3), expected)

@@ -11,9 +11,10 @@ from typing import Any, cast
 import numpy as np
 
 from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.parse.containers import SIZE, ContainerType
 from riselang.frontends.c.parse.record_types import RecordType
 from riselang.frontends.c.parse.syntax import Variable
-from riselang.runtime.arrays import Array, address
+from riselang.runtime.arrays import Array, address, as_array
 from riselang.support.errors import UserError
 
 
@@ -38,7 +39,8 @@ class MemberArguments:
             return found
         if is_written and not found.flags.writeable:
             raise UserError(f"argument {variable.root.name}: it is written, but is read-only")
-        if is_written and not variable.root.is_array and not variable.root.is_global:
+        is_own = variable.storage.member is None and not variable.root.is_array
+        if is_written and is_own and not variable.root.is_global:
             return found.copy()  # it is passed by value
         missing = len(variable.extents) - found.ndim
         return found[..., None] if missing == 1 and found.ndim else found
@@ -85,6 +87,8 @@ class MemberArguments:
         """Return structures as an array, or as an object with attributes or items."""
         type = variable.type
         assert isinstance(type, RecordType)
+        if isinstance(type, ContainerType):
+            return as_array(value, variable.name)
         if isinstance(value, ctypes.Structure | ctypes.Array):
             value = np.frombuffer(memoryview(value).cast("B"), type.dtype)
         is_written = wanted in self.scop.written_variables and variable.is_array
@@ -110,6 +114,8 @@ class MemberArguments:
 def _member(value: Any, variable: Variable, parent: Variable) -> Any:
     assert variable.member is not None
     name = variable.member.name
+    if isinstance(parent.type, ContainerType):
+        return _container_member(value, variable, parent, parent.type)
     try:
         if parent.type.is_complex:
             return value.real if name == "re" else value.imag
@@ -121,6 +127,18 @@ def _member(value: Any, variable: Variable, parent: Variable) -> Any:
             f"argument {parent.root.name}: expected a structured array, or an object with the "
             f"member {name} of {parent.type}, but found {type(value).__name__}"
         ) from None
+
+
+def _container_member(value: Any, variable: Variable, parent: Variable, type: ContainerType) -> Any:
+    """Return the elements of a container, which is an array in Python, or their number."""
+    array = as_array(value, parent.name)
+    assert variable.member is not None
+    if type.length is None and array.ndim != 1:
+        raise UserError(
+            f"argument {parent.root.name}: expected an array with one dimension for {type}, but "
+            f"found {array.ndim}"
+        )
+    return array.size if variable.member.name == SIZE else array
 
 
 def _check_layout(array: Array, type: RecordType, name: str) -> None:

@@ -19,6 +19,7 @@ from riselang.frontends.c.emit.c_entry_points import (
 from riselang.frontends.c.emit.record_arguments import RecordPassing, check_known
 from riselang.frontends.c.emit.region_functions import input_type
 from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.parse.record_types import counted_elements
 from riselang.frontends.c.parse.syntax import Variable
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 
@@ -127,10 +128,21 @@ class _Entry:
 
     def _load_value(self, variable: Variable) -> str:
         address = self._address(variable)
+        if counted := counted_elements(variable):
+            return self._count_elements(address, counted)
         if not variable.type.is_bool:
             return self._emit(f"load {llvm_type(variable.type)}, ptr {address}")
         byte = self._emit(f"load i8, ptr {address}")
         return self._emit(f"icmp ne i8 {byte}, 0")
+
+    def _count_elements(self, address: str, counted: Variable) -> str:
+        """Count the elements between the start and the end of a vector."""
+        end = self._emit(f"load ptr, ptr {address}")
+        numbers = [
+            self._emit(f"ptrtoint ptr {each} to i64") for each in (end, self._address(counted))
+        ]
+        distance = self._emit(f"sub i64 {', '.join(numbers)}")
+        return self._emit(f"udiv exact i64 {distance}, {counted.type.bits // 8}")
 
     def _address(self, variable: Variable) -> str:
         if variable in self._addresses:

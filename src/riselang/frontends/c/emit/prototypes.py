@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from riselang.frontends.c.emit.c_entry_points import is_buffer
 from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.parse.containers import ContainerType
 from riselang.frontends.c.parse.syntax import (
     Access,
     Binary,
@@ -22,12 +23,13 @@ def format_header(scops: Sequence[Scop], name: str, link_flags: Sequence[str] = 
     """Format the declarations of the functions, for C and for C++, which has no lengths that are
     parameters."""
     guard = re.sub(r"\W", "_", name).upper() or "REGIONS"
+    for_c = [each for each in scops if not _has_containers(each)]
     return "\n".join([
         f"#ifndef RISE_{guard}_H", f"#define RISE_{guard}_H", "",
         f"/* Link with {' '.join(link_flags)}. */", *_declared_records(scops), "",
         "#ifdef __cplusplus", 'extern "C" {',
         *[format_prototype(scop, is_cpp=True) for scop in scops], "}", "#else",
-        *[format_prototype(scop) for scop in scops], "#endif", "", "#endif", "",
+        *map(format_prototype, for_c), "#endif", "", "#endif", "",
     ])  # fmt: skip
 
 
@@ -42,6 +44,11 @@ def _declared_records(scops: Sequence[Scop]) -> list[str]:
     names = [name for name in types if not name.startswith("struct ")]
     needed = [f"/* Include the file that defines {', '.join(names)} first. */"] if names else []
     return [*needed, *(f"{name};" for name in types if name not in names)]
+
+
+def _has_containers(scop: Scop) -> bool:
+    """Whether only C++ can call a function: it has a std::vector, for example."""
+    return any(isinstance(each.type, ContainerType) for each in scop.function.parameters)
 
 
 def format_prototype(scop: Scop, *, is_cpp: bool = False) -> str:
@@ -61,6 +68,8 @@ def _format_parameter(scop: Scop, variable: Variable, is_cpp: bool) -> str:
     qualifier = "const " if variable.is_constant else ""
     if not variable.is_array:
         return f"{type} *{variable.name}"
+    if isinstance(variable.type, ContainerType) and variable.is_reference:
+        return f"{qualifier}{type} &{variable.name}"
     outermost, *inner = variable.extents
     if is_cpp and not all(isinstance(extent, Literal) for extent in inner):
         return f"{qualifier}{type} *{variable.name}"

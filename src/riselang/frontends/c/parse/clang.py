@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -130,7 +131,7 @@ def parse_c(
     if "\0" in text:
         location = SourceLocation(name, text[: text.index("\0")].count("\n") + 1, 1)
         raise UserError("the file has a zero byte in it, so it is not C text", location)
-    language = ["-xc++", "-std=gnu++17"] if is_cpp(name) else ["-xc", "-std=gnu17"]
+    language = ["-xc++", "-std=gnu++20"] if is_cpp(name) else ["-xc", "-std=gnu17"]
     arguments = [*language, f"-isystem{BUILTIN_HEADERS}"]
     if not any(Path(folder, "math.h").exists() for folder in SYSTEM_HEADERS):
         arguments.append(f"-isystem{LIBRARY_HEADERS}")
@@ -141,10 +142,13 @@ def parse_c(
         if diagnostic.severity >= ERROR:
             is_pragma = diagnostic.location.line in pragma_lines(text)
             what = "this condition, which must be in a function" if is_pragma else "this"
-            raise UserError(
-                f"clang refuses {what}: {diagnostic.spelling}",
-                parsed.source_location(diagnostic.location),
-            )
+            message = f"clang refuses {what}: {diagnostic.spelling}"
+            if is_cpp(name) and re.search("'[a-z_]+' file not found", diagnostic.spelling):
+                message += (
+                    "; install the headers of the C++ library, which g++ and clang++ have, or name "
+                    "their folder in include (-I)"
+                )
+            raise UserError(message, parsed.source_location(diagnostic.location))
     return parsed
 
 
@@ -212,9 +216,14 @@ def is_template_instance(cursor: Cursor) -> bool:
 
 
 def has_base_classes(declaration: Cursor) -> bool:
-    """Whether a class has base classes; clang lists those of an instance in its template."""
-    listed = [declaration, _template_of(declaration) or declaration]
-    return any(kind_name(each) == "CXX_BASE_SPECIFIER" for one in listed for each in children(one))
+    """Whether a class has base classes."""
+    return any(kind_name(each) == "CXX_BASE_SPECIFIER" for each in class_members(declaration))
+
+
+def class_members(declaration: Cursor) -> list[Cursor]:
+    """Return what a class declares; clang lists the members of an instance in its template."""
+    template = _template_of(declaration)
+    return children(declaration) + ([] if template is None else children(template))
 
 
 def _template_of(cursor: Cursor) -> Cursor | None:

@@ -8,7 +8,17 @@ from functools import cache
 from typing import Any
 
 from riselang.frontends.c.parse.c_types import FUNCTION, INT, LONG, CType, types_by_kind
-from riselang.frontends.c.parse.clang import Cursor, children, has_base_classes, kind_name
+from riselang.frontends.c.parse.clang import (
+    Cursor,
+    children,
+    class_members,
+    has_base_classes,
+    kind_name,
+)
+from riselang.frontends.c.parse.containers import (
+    container_name,
+    container_type,
+)
 from riselang.frontends.c.parse.record_types import (
     COMPLEX_DOUBLE,
     COMPLEX_FLOAT,
@@ -74,6 +84,9 @@ def _structure_type(type: Any, location: SourceLocation) -> CType:
             location, f"{type.spelling} is a union, whose members share memory",
             "use a structure, or one variable for each member",
         )  # fmt: skip
+    if name := container_name(declaration):
+        element = value_type(type.get_template_argument_type(0), location)
+        return container_type(name, type, element, location)
     if has_base_classes(declaration):
         raise UnsupportedConstruct(
             location, f"{type.spelling} has base classes, whose members are not known",
@@ -82,7 +95,10 @@ def _structure_type(type: Any, location: SourceLocation) -> CType:
     if type.get_size() <= 0:
         raise UnsupportedConstruct(location, f"the members of {type.spelling} are not known")
     name = type.spelling.removeprefix("const ")
-    return RecordType(name, 8 * type.get_size(), read_members=lambda: _members(type, location))
+    return RecordType(
+        name, 8 * type.get_size(), read_members=lambda: _members(type, location),
+        is_constructed=any(kind_name(each) == "CONSTRUCTOR" for each in class_members(declaration)),
+    )  # fmt: skip
 
 
 def _members(type: Any, location: SourceLocation) -> tuple[Member, ...]:
@@ -107,9 +123,20 @@ def _read_member(field: Cursor, location: SourceLocation) -> Member:
                 location, f"a member of type {field.type.spelling} cannot be modeled"
             )
         element = value_type(type, location)
-        return Member(field.spelling, element, offset, tuple(lengths), is_pointer)
+        initial = _initial_value(field, len(lengths))
+        return Member(field.spelling, element, offset, tuple(lengths), is_pointer, initial=initial)
     except UnsupportedConstruct as refusal:
         return Member(field.spelling, INT, offset, refusal=refusal.message)
+
+
+def _initial_value(field: Cursor, rank: int) -> Cursor | None:
+    """Return the initial value of a member, which follows the lengths of an array."""
+    given = [
+        each for each in children(field)
+        # Arguments of a template are before the name.
+        if each.kind.is_expression() and each.extent.start.offset > field.location.offset
+    ]  # fmt: skip
+    return given[-1] if len(given) > rank else None
 
 
 def make_variable(

@@ -20,7 +20,6 @@ from riselang.frontends.c.parse.cpp_functions import function_key
 from riselang.frontends.c.parse.declarations import (
     is_dereferenced,
     is_function_pointer,
-    make_variable,
     value_type,
 )
 from riselang.frontends.c.parse.globals import (
@@ -30,6 +29,7 @@ from riselang.frontends.c.parse.globals import (
     referenced_definition,
 )
 from riselang.frontends.c.parse.initializers import InitializerReader
+from riselang.frontends.c.parse.lambdas import LAMBDA, LambdaReader, is_lambda_call
 from riselang.frontends.c.parse.lvalues import (
     POINTERS,
     WRAPPERS,
@@ -38,12 +38,7 @@ from riselang.frontends.c.parse.lvalues import (
     is_member_of_this,
 )
 from riselang.frontends.c.parse.record_types import IM, RE
-from riselang.frontends.c.parse.references import (
-    CLASS_FUNCTIONS,
-    ReferenceReader,
-    is_copy,
-    operands_of,
-)
+from riselang.frontends.c.parse.references import CLASS_FUNCTIONS, is_copy, operands_of
 from riselang.frontends.c.parse.syntax import (
     CALL_THROUGH,
     Access,
@@ -79,11 +74,9 @@ LOGICAL = frozenset(("&&", "||"))
 
 
 @dataclass
-class ExpressionReader(ReferenceReader):
+class ExpressionReader(LambdaReader):
     """Reads the expressions of a file; variables are created at their first use."""
 
-    read_effect: Callable[[Cursor], Statement]
-    """Reads an expression with side effects as a statement."""
     functions: dict[Variable, Expression] = field(default_factory=dict[Variable, Expression])
     """The functions that local pointers point to; they are never changed."""
     tables: dict[Variable, Cursor] = field(default_factory=dict[Variable, Cursor])
@@ -95,7 +88,7 @@ class ExpressionReader(ReferenceReader):
 
     @property
     def initializers(self) -> InitializerReader:
-        return InitializerReader(self.read_value, self.location_of)
+        return InitializerReader(self.read_value, self.location_of, self.default_values)
 
     @contextmanager
     def collect_effects(self) -> Generator[list[Statement]]:
@@ -126,7 +119,7 @@ class ExpressionReader(ReferenceReader):
         if key not in self.variables:
             location = self.location_of(cursor)
             with self.collect_effects() as effects:
-                self.variables[key] = make_variable(cursor, location, self.read_value)
+                self.variables[key] = self.make_variable(cursor)
             if effects:
                 raise UnsupportedConstruct(
                     location, f"a length of {cursor.spelling} has side effects",
@@ -396,11 +389,11 @@ class ExpressionReader(ReferenceReader):
                 variable.location, f"{variable.name} does not point to a row of an array",
                 "let it point to a row, such as a[i], or access the array by its name",
             )  # fmt: skip
-        indices = tuple(map(self._fix_value, part.indices))
-        offset = None if part.offset is None else self._fix_value(part.offset)
+        indices = tuple(map(self.fix_value, part.indices))
+        offset = None if part.offset is None else self.fix_value(part.offset)
         self.pointers[variable] = replace(part, indices=indices, offset=offset)
 
-    def _fix_value(self, value: Expression) -> Expression:
+    def fix_value(self, value: Expression) -> Expression:
         return value if isinstance(value, Literal) else self._store_value(value)
 
     def _store_value(self, value: Expression) -> Access:
@@ -418,6 +411,8 @@ class ExpressionReader(ReferenceReader):
         location = self.location_of(cursor)
         if is_copy(cursor):
             return self.read_value(operands_of(cursor)[-1])
+        if is_lambda_call(cursor):
+            return self.read_lambda_call(cursor)
         if cursor.referenced is not None and kind_name(cursor.referenced) in CLASS_FUNCTIONS:
             return self.read_called_value(cursor)
         given = operands_of(cursor)
@@ -484,6 +479,7 @@ _READERS: Mapping[str, Callable[[ExpressionReader, Cursor], Expression]] = {
     "MEMBER_REF_EXPR": ExpressionReader.read_member,
     "COMPOUND_LITERAL_EXPR": ExpressionReader.read_literal_record,
     "INIT_LIST_EXPR": ExpressionReader.read_list,
+    LAMBDA: ExpressionReader.refuse_lambda,
     "UNEXPOSED_EXPR": ExpressionReader.read_wrapped,
     "PAREN_EXPR": ExpressionReader.read_wrapped,
     "CSTYLE_CAST_EXPR": ExpressionReader.read_cast,

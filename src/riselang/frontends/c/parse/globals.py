@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from riselang.frontends.c.parse.clang import (
     kind_name,
 )
 from riselang.frontends.c.parse.initializers import InitializerReader, Path
+from riselang.frontends.c.parse.record_types import RecordType
 from riselang.frontends.c.parse.syntax import (
     Convert,
     Expression,
@@ -24,6 +25,7 @@ from riselang.frontends.c.parse.syntax import (
     Variable,
 )
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
+from riselang.support.errors import SourceLocation
 
 MAX_COPIED_ELEMENTS = 64
 """Constant tables of up to this length are copied to the functions that use them, so that their
@@ -65,7 +67,17 @@ class _Initializer:
 
     def __init__(self, parsed: ParsedFile):
         self._parsed = parsed
-        self._lists = InitializerReader(self._read_constant, parsed.location_of)
+        self._lists = InitializerReader(
+            self._read_constant, parsed.location_of, self._refuse_defaults
+        )
+
+    def _refuse_defaults(
+        self, type: RecordType, location: SourceLocation, _given: Mapping[str, Expression]
+    ) -> dict[str, Expression]:
+        raise UnsupportedConstruct(
+            location, f"members of {type} have initial values, which a global has, too",
+            "name all members in the list of the global",
+        )  # fmt: skip
 
     def read(self, cursor: Cursor, variable: Variable) -> np.ndarray[Any, Any]:
         shape = [int(each.value) if isinstance(each, Literal) else -1 for each in variable.extents]

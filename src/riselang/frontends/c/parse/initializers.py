@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 
 from riselang.frontends.c.parse.c_types import CType
 from riselang.frontends.c.parse.clang import Cursor, children, evaluate_constant, kind_name
+from riselang.frontends.c.parse.containers import DATA, ContainerType
 from riselang.frontends.c.parse.record_types import Member, RecordType
 from riselang.frontends.c.parse.syntax import Expression
 from riselang.frontends.c.parse.typed_nodes import convert_to, is_zero
@@ -17,6 +18,12 @@ Path = tuple[str | int, ...]
 """Indices and the names of members, outermost first."""
 
 
+DefaultValues = Callable[
+    [RecordType, SourceLocation, Mapping[str, Expression]], dict[str, Expression]
+]
+"""Returns the values of the members that are not given, where their declarations state them."""
+
+
 class InitializerReader:
     """Reads initializer lists; what they do not name is zero."""
 
@@ -24,16 +31,23 @@ class InitializerReader:
         self,
         read_value: Callable[[Cursor], Expression],
         location_of: Callable[[Cursor], SourceLocation],
+        default_values: DefaultValues,
     ):
         self._read_value = read_value
         self._location_of = location_of
+        self._default_values = default_values
 
     def read_list(
         self, cursor: Cursor, type: CType, lengths: Sequence[int | None]
     ) -> dict[Path, Expression]:
         """Return the values in a list for an array of `lengths`, or for a structure."""
         given = children(cursor)
-        if len(given) == 1 and kind_name(given[0]) not in ("INIT_LIST_EXPR",):
+        if isinstance(type, ContainerType) and not lengths and not _is_braced(given):
+            # The braces of the array in a std::array may be left out.
+            inner = self.read_list(cursor, type.element.type, type.element.lengths)
+            return {(DATA, *path): value for path, value in inner.items()}
+        has_defaults = isinstance(type, RecordType) and type.has_defaults
+        if len(given) == 1 and not has_defaults and kind_name(given[0]) not in ("INIT_LIST_EXPR",):
             only = given[0]
             if only.type.kind.name != "VOID" and evaluate_constant(only) == 0:
                 return {}
@@ -47,7 +61,29 @@ class InitializerReader:
                 path = (self._key(position, type, lengths, each),)
             found |= self._read_element(value, type, lengths, path)
             position += 1
-        return found
+        return found | (self._known_defaults(cursor, type, lengths, found) if has_defaults else {})
+
+    def _known_defaults(
+        self,
+        cursor: Cursor,
+        type: CType,
+        lengths: Sequence[int | None],
+        found: Mapping[Path, Expression],
+    ) -> dict[Path, Expression]:
+        """Return the values of members that a list does not name, where C++ states them."""
+        location = self._location_of(cursor)
+        named = {str(path[0]): value for path, value in found.items()}
+        if lengths or any(len(path) > 1 for path in found):
+            count = next(iter(lengths), 0)
+            if not lengths or len({path[0] for path in found}) != count:
+                raise UnsupportedConstruct(
+                    location, f"members of {type}, which this list initializes, have initial "
+                    "values", "assign the elements or members",
+                )  # fmt: skip
+            return {}
+        assert isinstance(type, RecordType)
+        values = self._default_values(type, location, named)
+        return {(name,): value for name, value in values.items()}
 
     def _designated(
         self, cursor: Cursor, type: CType, lengths: Sequence[int | None]
@@ -55,6 +91,11 @@ class InitializerReader:
         """Return the path of a designator, if there is one, and the initial value."""
         if cursor.type.kind.name != "VOID":
             return (), cursor
+        if kind_name(cursor) == "INIT_LIST_EXPR":
+            raise UnsupportedConstruct(
+                self._location_of(cursor), "these braces call a constructor",
+                "name the structure that it makes: V(1, 2)",
+            )  # fmt: skip
         *designators, value = children(cursor)
         head = takewhile("=".__ne__, (each.spelling for each in cursor.get_tokens()))
         if "..." in head:
@@ -131,3 +172,8 @@ class InitializerReader:
             "the braces of this initializer list are not those of the array or structure",
             "enclose each row and each structure in braces",
         )
+
+
+def _is_braced(given: Sequence[Cursor]) -> bool:
+    """Whether the array in a std::array has braces of its own."""
+    return len(given) == 1 and kind_name(given[0]) == "INIT_LIST_EXPR"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from riselang.frontends.c.parse.c_types import FUNCTION, INT, CType
+from riselang.frontends.c.parse.containers import SPAN, ContainerType, is_vector_of
 from riselang.frontends.c.parse.jump_removal import remove_returns
 from riselang.frontends.c.parse.substitution import (
     map_operands,
@@ -210,7 +211,7 @@ class Inliner:
             value = self.inline_value(result)
             self._active.pop()
             return convert_to(value, call.type)
-        self._check_effects(call, _effects(function, values))
+        self._check_effects(call, _effects(function, values, self.functions))
         self._active.pop()
         returned = self._insert_body(call)
         if returned is None:
@@ -228,7 +229,7 @@ class Inliner:
         calls = [
             each for each in parts
             if isinstance(each, Call) and each.function in self.functions
-            and _effects(self.functions[each.function], {}) != set()
+            and _effects(self.functions[each.function], {}, self.functions) != set()
         ]  # fmt: skip
         inside = {id(part) for part in walk_expression(call)}
         others = {
@@ -272,6 +273,9 @@ class Inliner:
         function = self._enter_function(call)
         values: dict[Variable, Expression] = {}
         for parameter, argument in zip(function.parameters, arguments, strict=True):
+            if parameter in function.captured or _is_span(argument):
+                values[parameter] = argument
+                continue
             if isinstance(argument, ArrayValue):
                 values[parameter] = self._fix_address(argument)
                 continue
@@ -324,7 +328,7 @@ class Inliner:
         caller."""
         scalars = {v: e for v, e in values.items() if not v.is_array}
         for parameter, argument in values.items():
-            if not parameter.is_array:
+            if not parameter.is_array or parameter in function.captured:
                 continue
             if not isinstance(argument, ArrayValue):
                 raise UnsupportedConstruct(
@@ -341,7 +345,9 @@ class Inliner:
             if parameter.row_pointers:
                 is_whole = not argument.indices and argument.offset is None
                 is_same = is_whole and argument.variable.row_pointers == parameter.row_pointers
-            if not is_same or argument.variable.type != parameter.type:
+            type = argument.variable.type
+            is_same = is_same and (type == parameter.type or is_vector_of(parameter.type, type))
+            if not is_same:
                 raise UnsupportedConstruct(
                     argument.location,
                     f"{argument.variable.name} has rows of different lengths than "
@@ -357,6 +363,15 @@ class Inliner:
                 f"{parameter.name} of {call.function} does not point to {argument.type}",
                 "declare the parameter as a pointer to this type",
             )
+
+
+def _is_span(argument: Expression) -> bool:
+    """Whether an argument is a std::span, whose members do not change."""
+    return (
+        isinstance(argument, Access)
+        and isinstance(argument.type, ContainerType)
+        and (argument.type.container == SPAN)
+    )
 
 
 def _direct_call(call: Call) -> Call:
@@ -428,7 +443,8 @@ def _function_value(
             case Block():
                 return _function_value((*statement.statements, *following), known)
             case Declare(value=Expression() as value, variable=variable):
-                if variable.is_array or _is_assigned(variable, following):
+                # Where a variable is assigned, the function is not an expression.
+                if variable.is_array:
                     return None
                 known[variable] = substitute_expression(value, known)
             case If():
@@ -454,26 +470,38 @@ def _has_addresses(function: Function) -> bool:
     )
 
 
-def _is_assigned(variable: Variable, statements: Sequence[Statement]) -> bool:
-    return any(
-        isinstance(inner, Assign) and inner.target.variable.root is variable
-        for statement in statements
-        for inner in walk_statement(statement)
-    )
-
-
-def _effects(function: Function, values: Mapping[Variable, Expression]) -> set[Variable] | None:
+def _effects(
+    function: Function, values: Mapping[Variable, Expression], functions: Mapping[str, Function]
+) -> set[Variable] | None:
     """Return the variables of the caller that a function changes; None if they are not known."""
-    own = set(function.parameters) - {v for v in function.parameters if v.is_array}
+    own = {v for v in function.parameters if not v.is_array} - set(function.captured)
     for statement in walk_statement(function.body):
         if isinstance(statement, Declare | For):
             own.add(statement.variable)
     changed: set[Variable] = set()
     for statement in walk_statement(function.body):
+        roots: set[Variable] = set()
         if isinstance(statement, Evaluate):
-            return None
-        if isinstance(statement, Assign) and statement.target.variable.root not in own:
-            root = statement.target.variable.root
+            called = _effects_of_call(statement.call, function, functions)
+            if called is None:
+                return None
+            roots = called
+        elif isinstance(statement, Assign):
+            roots = {statement.target.variable.root}
+        for root in roots - own:
             argument = values.get(root)
-            changed.add(argument.variable.root if isinstance(argument, ArrayValue) else root)
+            is_variable = isinstance(argument, Access | ArrayValue)
+            changed.add(argument.variable.root if is_variable else root)
     return changed
+
+
+def _effects_of_call(
+    call: Call, caller: Function, functions: Mapping[str, Function]
+) -> set[Variable] | None:
+    """Return the variables of a function that a call in it changes."""
+    function = functions.get(call.function)
+    if function is None or function is caller or len(function.parameters) != len(call.arguments):
+        return None
+    values = dict(zip(function.parameters, call.arguments, strict=True))
+    inner = {name: each for name, each in functions.items() if each is not caller}
+    return _effects(function, values, inner)

@@ -32,6 +32,10 @@ class Member:
     is_pointer: bool = False
     refusal: str = ""
     """Why it cannot be modeled."""
+    counts: str = ""
+    """The pointer whose elements it counts; what is in memory is the address of their end."""
+    initial: Any = field(default=None, compare=False, repr=False)
+    """The expression of clang's tree that initializes it in C++."""
 
     @property
     def is_record(self) -> bool:
@@ -44,6 +48,9 @@ class RecordType(CType):
     may have pointers to itself."""
 
     read_members: Callable[[], tuple[Member, ...]] = field(default=tuple, compare=False, repr=False)
+
+    is_constructed: bool = field(default=False, compare=False, repr=False)
+    """Whether the structure has constructors in C++."""
 
     @property
     def is_integer(self) -> bool:
@@ -60,6 +67,14 @@ class RecordType(CType):
     @cached_property
     def members(self) -> tuple[Member, ...]:
         return self.read_members()
+
+    @property
+    def has_defaults(self) -> bool:
+        """Whether a structure that is made without values has some, in C++."""
+        inside = (each.type for each in self.members if not each.is_pointer)
+        inner = (each for each in inside if isinstance(each, RecordType))
+        is_stated = any(member.initial is not None for member in self.members)
+        return self.is_constructed or is_stated or any(each.has_defaults for each in inner)
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
@@ -154,6 +169,16 @@ def is_single_member(variable: Variable, member: Variable) -> bool:
     assert member.member is not None
     found = variable.type.find_member(member.member.name)
     return not found.lengths and not found.is_pointer
+
+
+def counted_elements(variable: Variable) -> Variable | None:
+    """Return the array whose elements a member counts, if it is the address of their end."""
+    if variable.member is None:
+        return None
+    parent = variable.member.parent
+    assert isinstance(parent.type, RecordType)
+    counts = parent.type.find_member(variable.member.name).counts
+    return member_variable(parent, counts, variable.location) if counts else None
 
 
 def parts_of(type: RecordType, location: SourceLocation) -> Iterator[tuple[Member, ...]]:

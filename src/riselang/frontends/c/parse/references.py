@@ -13,12 +13,15 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from riselang.frontends.c.parse.c_types import CType
 from riselang.frontends.c.parse.clang import Cursor, children, kind_name
+from riselang.frontends.c.parse.cpp_functions import has_plain_copies
 from riselang.frontends.c.parse.declarations import is_dereferenced, is_reference, value_type
 from riselang.frontends.c.parse.lvalues import POINTERS, WRAPPERS, LvalueReader, is_lvalue
 from riselang.frontends.c.parse.substitution import substitute_expression
 from riselang.frontends.c.parse.syntax import Access, ArrayValue, Expression, Statement, Variable
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
+from riselang.support.errors import SourceLocation
 
 CLASS_FUNCTIONS = ("CXX_METHOD", "CONSTRUCTOR", "CONVERSION_FUNCTION")
 MAX_DEPTH = 40
@@ -47,6 +50,7 @@ class ReferenceReader(LvalueReader):
 
     def read_arguments(self, call: Cursor, given: Sequence[Cursor]) -> list[Expression]:
         declared = call.referenced
+        given = _with_defaults(call, given)
         # References are not parameters of C functions, or of those that pointers point to.
         types = list[Any]()
         if declared is not None and declared.type.kind.name == "FUNCTIONPROTO":
@@ -55,11 +59,11 @@ class ReferenceReader(LvalueReader):
         return [
             self._read_argument(each)
             if type is None or not is_reference(type)
-            else self._read_reference_argument(each, type)
+            else self.read_reference_argument(each, type)
             for each, type in zip(given, types, strict=False)
         ]
 
-    def _read_reference_argument(self, cursor: Cursor, type: Any) -> ArrayValue:
+    def read_reference_argument(self, cursor: Cursor, type: Any) -> ArrayValue:
         """Read what a reference is bound to: an element, or a new variable with a value."""
         if not is_dereferenced(type):
             return self.read_lvalue(cursor)
@@ -68,8 +72,7 @@ class ReferenceReader(LvalueReader):
             inner = children(inner)[-1]
         if is_lvalue(inner) and _plain_spelling(inner.type) == wanted:
             return self.read_address_of(inner)
-        value = self._store_value(self.read_value(cursor))
-        return ArrayValue(value.location, value.type, value.variable, (), is_single=True)
+        return self._store_as_object(self.read_value(cursor))
 
     def read_this(self, cursor: Cursor) -> ArrayValue:
         """Read `this`, which is implicit in the names of members."""
@@ -102,11 +105,11 @@ class ReferenceReader(LvalueReader):
                 "call a function that is declared outside of classes",
             )  # fmt: skip
         is_member = kind_name(definition) == "CXX_METHOD" and not definition.is_static_method()
-        object, given = _split_operands(call, is_member=is_member)
+        object, given = split_operands(call, is_member=is_member)
         arguments = self.read_arguments(call, given)
         parameters = list(map(self.find_variable, definition.get_arguments()))
         values: dict[Variable, Expression] = dict(zip(parameters, arguments, strict=True))
-        with self._inside(definition, is_member=is_member) as this:
+        with self.inside_object(definition, is_member=is_member) as this:
             with self.collect_effects() as effects:
                 result = read(returned)
             if effects:
@@ -119,13 +122,19 @@ class ReferenceReader(LvalueReader):
         return substituted  # type: ignore[return-value]
 
     @contextmanager
-    def _inside(self, definition: Cursor, *, is_member: bool) -> Generator[Variable | None]:
+    def inside_object(self, definition: Cursor, *, is_member: bool) -> Generator[Variable | None]:
         """Read the body of a function in this context, which yields its object."""
         if not is_member:
             yield None
             return
         location = self.location_of(definition)
         type = value_type(definition.semantic_parent.type, location)
+        with self.inside_class(type, location) as this:
+            yield this
+
+    @contextmanager
+    def inside_class(self, type: CType, location: SourceLocation) -> Generator[Variable]:
+        """Read members of an object in this context, which yields it."""
         this = Variable(
             "this", type, location, (None,), is_pointer=True, is_parameter=True, steps=(None,)
         )
@@ -142,7 +151,25 @@ class ReferenceReader(LvalueReader):
         (cursor,) = object
         if cursor.type.get_canonical().kind.name in POINTERS:
             return self.read_lvalue(cursor)
+        if not is_lvalue(cursor):
+            return self._store_as_object(self.read_value(cursor))
         return self.read_address_of(cursor)
+
+    def _store_as_object(self, value: Expression) -> ArrayValue:
+        """Store a value in a new variable, and return its address."""
+        stored = self._store_value(value)
+        return ArrayValue(stored.location, stored.type, stored.variable, (), is_single=True)
+
+
+def _with_defaults(call: Cursor, given: Sequence[Cursor]) -> list[Cursor]:
+    """Return arguments with the values that declarations state for those left out."""
+    result = list(given)
+    for at, each in enumerate(given):
+        if each.location.file is None and not children(each) and call.referenced is not None:
+            parameters = list(call.referenced.get_arguments())
+            values = [c for c in children(parameters[at]) if c.kind.is_expression()]
+            result[at] = values[-1] if values else each
+    return result
 
 
 def _returned_value(definition: Cursor) -> Cursor | None:
@@ -159,7 +186,7 @@ def _returned_value(definition: Cursor) -> Cursor | None:
     return values[0] if values else None
 
 
-def _split_operands(call: Cursor, *, is_member: bool) -> tuple[list[Cursor], list[Cursor]]:
+def split_operands(call: Cursor, *, is_member: bool) -> tuple[list[Cursor], list[Cursor]]:
     """Return the object whose function a call names, if there is one, and the arguments."""
     name = next((each for each in map(unwrapped, children(call)) if is_name_in(each, call)), None)
     given = operands_of(call)
@@ -198,7 +225,7 @@ def is_copy(call: Cursor) -> bool:
         return False
     is_constructor = declared.is_copy_constructor() or declared.is_move_constructor()
     is_assignment = declared.spelling == "operator=" and len(operands_of(call)) == 2
-    return (is_constructor or is_assignment) and declared.semantic_parent.type.is_pod()
+    return (is_constructor or is_assignment) and has_plain_copies(declared.semantic_parent.type)
 
 
 def _plain_spelling(type: Any) -> str:

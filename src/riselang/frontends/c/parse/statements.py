@@ -22,18 +22,21 @@ from riselang.frontends.c.parse.clang import (
     kind_name,
     unary_operator,
 )
+from riselang.frontends.c.parse.container_functions import is_local_vector
 from riselang.frontends.c.parse.counted_loops import find_counted_loop
 from riselang.frontends.c.parse.cpp_functions import overloads
 from riselang.frontends.c.parse.declarations import is_reference, value_type
 from riselang.frontends.c.parse.expressions import ExpressionReader
 from riselang.frontends.c.parse.forward_gotos import GOTO, refuse_gotos, remove_forward_gotos
 from riselang.frontends.c.parse.globals import mark_users
+from riselang.frontends.c.parse.lambdas import LAMBDA
+from riselang.frontends.c.parse.loop_heads import loop_parts, read_range_loop
 from riselang.frontends.c.parse.memory_statements import (
     MEMORY_FUNCTIONS,
     expand_memory_call,
     initial_values,
 )
-from riselang.frontends.c.parse.references import is_copy, operands_of
+from riselang.frontends.c.parse.references import is_copy, operands_of, unwrapped
 from riselang.frontends.c.parse.syntax import (
     Access,
     ArrayValue,
@@ -86,7 +89,8 @@ class StatementReader:
             if is_function and cursor.location.file is not None:
                 function = self._read_function(cursor)
                 result += [function] if function is not None else []
-        return [*result, *self._read_called_functions()]
+        result += self._read_called_functions()
+        return [*result, *self._expressions.lambdas.values()]
 
     def _read_called_functions(self) -> Iterator[Function]:
         """Yield the functions that calls name otherwise: overloads, and instances of templates."""
@@ -217,11 +221,14 @@ class StatementReader:
 
     def _read_declaration(self, cursor: Cursor) -> Statement:
         location = self._parsed.location_of(cursor)
+        expressions = [child for child in children(cursor) if child.kind.is_expression()]
         try:
+            if expressions and kind_name(unwrapped(expressions[-1])) == LAMBDA:
+                self._expressions.define_lambda(expressions[-1])
+                return Block(location, ())
             variable = self._expressions.find_variable(cursor)
             if variable.is_global:
                 return Block(location, ())
-            expressions = [child for child in children(cursor) if child.kind.is_expression()]
             if variable.type is FUNCTION and expressions:
                 self._expressions.define_function_pointer(variable, expressions[-1])
                 return Block(location, ())
@@ -234,7 +241,7 @@ class StatementReader:
                     "initialize it with a row of an array",
                 )  # fmt: skip
             if variable.is_array:
-                return self._declare_array(variable, expressions)
+                return self._declare_array(cursor, variable, expressions)
             value = self._expressions.read_value(expressions[-1]) if expressions else None
             if value is not None:
                 value = convert_to(value, variable.type)
@@ -242,8 +249,13 @@ class StatementReader:
         except UnsupportedConstruct as refusal:
             return _make_foreign(refusal)
 
-    def _declare_array(self, variable: Variable, expressions: Sequence[Cursor]) -> Statement:
+    def _declare_array(
+        self, cursor: Cursor, variable: Variable, expressions: Sequence[Cursor]
+    ) -> Statement:
         """Declare an array, and assign the elements of its initializer list."""
+        if is_local_vector(cursor):
+            return self._expressions.declare_vector(variable, cursor)
+        self._expressions.check_elements_constructed(variable, expressions)
         declared = Declare(variable.location, variable, None)
         kinds = list(map(kind_name, expressions))
         if "STRING_LITERAL" in kinds:
@@ -389,7 +401,7 @@ class StatementReader:
         return values[0]
 
     def read_for(self, cursor: Cursor) -> Statement:
-        start, condition, increment, body = self._loop_parts(cursor)
+        start, condition, increment, body = loop_parts(self._parsed, cursor)
         location = self._parsed.location_of(cursor)
         begin = _flatten([] if start is None else [self.read_statement(start)])
         updates = _flatten([] if increment is None else [self.read_statement(increment)])
@@ -400,27 +412,8 @@ class StatementReader:
         counted = find_counted_loop(begin, loop)
         return counted if counted is not None else Block(location, (*begin, loop))
 
-    def _loop_parts(
-        self, cursor: Cursor
-    ) -> tuple[Cursor | None, Cursor | None, Cursor | None, Cursor]:
-        """Return the parts of a for loop. Clang omits missing ones, and does not say which, so they
-        are told apart by the semicolons between them."""
-        *parts, body = children(cursor)
-        if len(parts) == 3:
-            return parts[0], parts[1], parts[2], body
-        ends = _semicolons(cursor)
-        if len(ends) != 2:
-            raise UnsupportedConstruct(
-                self._parsed.location_of(cursor),
-                "the loop lacks an initialization, a condition or an update, in a macro",
-                "write for (i = first; i < end; i += step)",
-            )
-        found: list[Cursor | None] = [None, None, None]
-        for part in parts:
-            # A declaration ends with its semicolon.
-            begin = part.extent.start.offset
-            found[sum(begin > end for end in ends)] = part
-        return found[0], found[1], found[2], body
+    def read_range_for(self, cursor: Cursor) -> Statement:
+        return read_range_loop(cursor, self._expressions, self.read_statement)
 
 
 def _used_variables(body: Statement) -> Iterator[Variable]:
@@ -429,19 +422,6 @@ def _used_variables(body: Statement) -> Iterator[Variable]:
             for part in walk_expression(expression):
                 if isinstance(part, Access | ArrayValue):
                     yield part.variable
-
-
-def _semicolons(cursor: Cursor) -> list[int]:
-    """Return the offsets of the semicolons in the head of a loop."""
-    depth, ends = 0, list[int]()
-    for token in cursor.get_tokens():
-        text = token.spelling
-        depth += (text in ("(", "{", "[")) - (text in (")", "}", "]"))
-        if text == ")" and depth == 0:
-            break
-        if text == ";" and depth == 1:
-            ends.append(token.location.offset)
-    return ends
 
 
 def _flatten(statements: Sequence[Statement]) -> list[Statement]:
@@ -481,6 +461,7 @@ _READERS: Mapping[str, Callable[[StatementReader, Cursor], Statement]] = {
     "NULL_STMT": StatementReader.read_empty,
     "IF_STMT": StatementReader.read_if,
     "FOR_STMT": StatementReader.read_for,
+    "CXX_FOR_RANGE_STMT": StatementReader.read_range_for,
     "WHILE_STMT": StatementReader.read_while,
     "DO_STMT": StatementReader.read_do,
     "SWITCH_STMT": StatementReader.read_switch,

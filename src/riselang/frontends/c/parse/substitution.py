@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from riselang.frontends.c.parse.c_types import LONG
+from riselang.frontends.c.parse.containers import vector_member
 from riselang.frontends.c.parse.record_types import access_member, member_variable
 from riselang.frontends.c.parse.syntax import (
     Access,
@@ -82,11 +83,10 @@ def substitute_expression(expression: Expression, values: Substitution) -> Expre
     value = _substitute_variable(substituted.variable, values, substituted.location)
     if value is None:
         return substituted
-    if not substituted.variable.is_array:
+    if not isinstance(value, ArrayValue) or not substituted.variable.is_array:
         if isinstance(substituted, ArrayValue) and isinstance(value, Access):
             return replace(substituted, variable=value.variable, indices=value.indices)
         return convert_to(value, substituted.type)
-    assert isinstance(value, ArrayValue)
     return _substitute_access(substituted, value)
 
 
@@ -109,6 +109,8 @@ def _substitute_variable(
             if variable.is_array:
                 return ArrayValue(location, member.type, member, indices)
             return Access(location, member.type, member, indices)
+        case ArrayValue() if not record.type.is_record:
+            return vector_member(record, name)
         case ArrayValue():
             member = member_variable(record.variable, name, location)
             return replace(record, variable=member, type=member.type)

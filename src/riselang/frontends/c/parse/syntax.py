@@ -363,6 +363,8 @@ class Function:
     assumptions: tuple[Assumption, ...] = ()
     is_only_called: bool = False
     """Whether only calls in the file name it: an overload, or an instance of a template in C++."""
+    captured: tuple[Variable, ...] = ()
+    """The first parameters of a lambda, which are variables of its caller."""
 
 
 def direct_operands(expression: Expression) -> tuple[Expression, ...]:
