@@ -87,6 +87,10 @@ void twice_anywhere(int n, const double *a, double *b) {
   for (int i = 0; i < n; i++)
     b[i] = a[i] * 2.0;
 }
+void twice_downwards(int n, const double *a, double *b) {
+  for (int i = n - 1; i >= 0; i--)
+    b[i] = a[i] * 2.0;
+}
 """
 CPP_MAIN = """\
 #include <cstdio>
@@ -165,15 +169,20 @@ SHARED_MAIN = """\
 #include <stdio.h>
 void twice(int n, double a[n], double b[n]);
 void twice_anywhere(int n, const double *a, double *b);
+void twice_downwards(int n, const double *a, double *b);
 
 int main(void) {
-  double x[40], y[40], z[40];
+  double x[40], y[40], z[40], w[40];
   for (int i = 0; i < 40; i++)
     x[i] = y[i] = i + 1;
   twice(39, x, x + 1);
   twice_anywhere(39, y, y + 1);
   twice(40, x, z);
-  printf("%.17g %.17g %.17g\\n", x[39], y[39], z[3]);
+  for (int i = 0; i < 40; i++)
+    w[i] = i + 1;
+  /* One element belongs to both. */
+  twice_downwards(20, w, w + 19);
+  printf("%.17g %.17g %.17g %.17g\\n", x[39], y[39], w[19], w[38]);
   return 0;
 }
 """
@@ -184,7 +193,7 @@ def test_arrays_that_share_memory_are_found_when_c_calls(tmp_path: Path) -> None
     (tmp_path / "main.c").write_text(SHARED_MAIN)
     expected = built(tmp_path, "main.c", "shared.c")
     objects: list[str] = []
-    for name in ("twice", "twice_anywhere"):
+    for name in ("twice", "twice_anywhere", "twice_downwards"):
         command = ["c", str(tmp_path / "shared.c"), "--function", name, "--schedule", "isl"]
         rise.main([*command, "--emit", "obj", "-o", str(tmp_path / f"{name}.o")])
         objects.append(f"{name}.o")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 
 EMIT_CHOICES = ("affine", "linalg", "rise", "notation", "llvm", "asm", "obj", "header", "report",
-                "c", "source", "calls", "schedule", "model", "json")  # fmt: skip
+                "c", "source", "calls", "schedule", "jscop", "model", "json")  # fmt: skip
 
 
 def add_c_options(command: argparse.ArgumentParser) -> None:
@@ -42,19 +42,23 @@ def add_c_options(command: argparse.ArgumentParser) -> None:
         choices=EMIT_CHOICES,
         help="what to write; default: by the suffix of the file (.o, .h, .s, .ll), or affine",
     )
-    command.add_argument("--schedule", default="source", metavar="source|isl|FILE",
-                         help="isl: tiled loops, in an order that isl computes; or a file that "
-                         "--emit schedule wrote")  # fmt: skip
-    command.add_argument("--tile", metavar="32,32", type=_parse_sizes, default=(),
-                         help="tile a schedule of isl with these sizes")  # fmt: skip
-    command.add_argument("--fusion", choices=("none", "smart", "max"),
-                         help="which statements share loops in a schedule of isl")  # fmt: skip
+    add_schedule_options(command)
     command.add_argument("--float", help=FLOAT.summary)
     command.add_argument("--library", choices=LIBRARIES,
                          help="blas: replace loops with calls to BLAS routines")  # fmt: skip
     command.add_argument("--threads", action="store_true",
                          help="run loops with independent iterations in threads")  # fmt: skip
     command.add_argument("-o", "--output", help="the file to write; default: standard output")
+
+
+def add_schedule_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--schedule", default="source", metavar="source|isl|FILE",
+                         help="isl: tiled loops, in an order that isl computes; or a file that "
+                         "--emit schedule or --emit jscop wrote, or Polly")  # fmt: skip
+    command.add_argument("--tile", metavar="32,32", type=_parse_sizes, default=(),
+                         help="tile a schedule of isl with these sizes")  # fmt: skip
+    command.add_argument("--fusion", choices=("none", "smart", "max"),
+                         help="which statements share loops in a schedule of isl")  # fmt: skip
 
 
 def compile_c_file(options: argparse.Namespace) -> None:
@@ -74,7 +78,7 @@ def compile_c_file(options: argparse.Namespace) -> None:
         scops, refusals = _model_regions(file, options)
     for refusal in refusals:
         print(refusal.warning, file=sys.stderr)
-    schedule = _choose_schedule(scops, options)
+    schedule = choose_schedule(scops, options)
     scops = [region_for(scop, schedule) for scop in scops]
     program = CProgram(tuple(scops), chosen, schedule, threads=options.threads)
     if scops:
@@ -93,7 +97,7 @@ def _parse_sizes(text: str) -> tuple[int, ...]:
     return tuple(parse_count(each) for each in text.split(","))
 
 
-def _choose_schedule(scops: Sequence[Scop], options: argparse.Namespace) -> str:
+def choose_schedule(scops: Sequence[Scop], options: argparse.Namespace) -> str:
     """Return the name of a schedule, or the text of one."""
     from riselang.frontends.c.model.accumulators import replace_accumulators
     from riselang.frontends.c.schedule.user_schedules import (
@@ -111,7 +115,9 @@ def _choose_schedule(scops: Sequence[Scop], options: argparse.Namespace) -> str:
         return options.schedule
     text = decode_text(read_bytes(options.schedule), options.schedule)
     if not is_schedule_text(text):
-        raise UserError(f"{options.schedule} has no schedule tree; --emit schedule writes one")
+        raise UserError(
+            f"{options.schedule} has no schedule tree; --emit schedule or --emit jscop writes one"
+        )
     return text
 
 

@@ -10,7 +10,7 @@ from riselang.support.errors import UserError
 SUFFIX_OUTPUTS = {
     ".o": "obj", ".obj": "obj", ".h": "header", ".so": "shared", ".dylib": "shared",
     ".dll": "shared", ".s": "asm", ".ll": "llvm", ".ptx": "ptx", ".rise": "notation",
-    ".mlir": "affine", ".c": "c", ".yaml": "schedule",
+    ".mlir": "affine", ".c": "c", ".yaml": "schedule", ".jscop": "jscop",
     ".json": "json",
 }  # fmt: skip
 OUTPUT_TEXTS = {
@@ -20,6 +20,7 @@ OUTPUT_TEXTS = {
     "report": "a report",
     "c": "C source",
     "schedule": "schedule trees; change them, and pass the file to '--schedule'",
+    "jscop": "regions with schedules; change these, and pass the file to '--schedule'",
     "source": "the file with new loops",
     "calls": "the file with calls of the functions that '--emit obj' compiles",
 }

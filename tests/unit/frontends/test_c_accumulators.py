@@ -16,6 +16,8 @@ from riselang.native.llvm import codegen as llvm
 from riselang.support.config import Options
 from support.c_programs import model
 
+pytestmark = pytest.mark.rotating(3)
+
 N = 9
 ROWS = "void f(int n, double a[n][n], double b[n][n], double c[n][n]) { %s }"
 NEST = ROWS % "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { %s }"

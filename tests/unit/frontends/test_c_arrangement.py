@@ -14,6 +14,7 @@ from riselang.frontends.c.schedule.dependence_queries import (
 )
 from riselang.frontends.c.schedule.isl_schedule import loop_ast
 from riselang.frontends.c.schedule.rows import independent_rows, row_direction
+from riselang.frontends.c.schedule.statement_loops import remaining_rows
 from riselang.frontends.c.schedule.strides import Stride, access_strides
 from riselang.support.config import Options
 from support.c_programs import KERNELS, check_same, model
@@ -135,6 +136,25 @@ def test_other_rows_are_asked_for_ahead_where_iterations_are_long() -> None:
     assert "prefetch" not in arranged("void f(int n, double v[n][n]) { " + short)
 
 
+def test_moves_between_scalars_make_no_iteration_long() -> None:
+    text = arranged(
+        "void f(int n, double a[n][n], double b[n][n]) { double x, y, z;"
+        " for (int j = 0; j < n; j++) { x = 0; y = 0; z = 0; for (int i = 0; i < n; i++) {"
+        " b[i][j] = a[i][j] + x + y + z; z = y; y = x; x = b[i][j]; } } }"
+    )
+    assert "prefetch" not in text
+
+
+def test_scalars_are_not_elements_to_reuse() -> None:
+    text = (
+        "void f(int n, double a[n][n], double b[n][n]) { double x = b[0][0]; "
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) a[i][j] = x * b[i][j]; }"
+    )
+    program = make_program([model(text)], Options("affine"), "isl")
+    assert "mod" not in program.text("schedule")
+    assert "floor" not in program.text("schedule")
+
+
 def test_columns_that_nothing_uses_whole_are_no_chains() -> None:
     text = DOWN.replace("double p[n][n]", "double p[2 * n][n]").replace("p[i][j]", "p[i + j][0]")
     assert "t0_ + 3" not in loop_ast(model(text), "isl").to_C_str()
@@ -154,3 +174,11 @@ def test_products_with_finished_elements_of_a_triangular_system_are_interleaved(
     for size in (1, 8, 9, 37):
         check_same(FORWARD, None, {"n": size}, schedule="isl")
         check_same(BACKWARD, None, {"n": size}, schedule="isl")
+
+
+def test_iterators_of_outer_loops_do_not_shift_inner_ones() -> None:
+    statement = model(NEST % "a[i][j] = a[i - 1][j];").statements[0]
+    skewed = i + i + j + Linear(1)
+    assert remaining_rows((i, skewed), (i,), statement) == (j,)
+    assert remaining_rows((i, skewed), (), statement) == (i, skewed)
+    assert remaining_rows((j + Linear(1),), (i,), statement) == (j + Linear(1),)

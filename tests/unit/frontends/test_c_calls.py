@@ -9,6 +9,8 @@ from riselang.frontends.c.parse.syntax import Assign, While, walk_statements
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from support.c_programs import check_same, model
 
+pytestmark = pytest.mark.rotating(3)
+
 FUNCTIONS = """\
 #include <math.h>
 static double square(double x) { return x * x; }

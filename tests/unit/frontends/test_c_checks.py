@@ -163,6 +163,19 @@ def test_conditions_of_an_access_are_part_of_its_proof() -> None:
         assert not function._unproven
 
 
+def test_else_is_reached_where_the_condition_fails() -> None:
+    text = """
+    void f(int n, double x[n], double *a, double s[1]) {
+      for (int i = 0; i < n; i++)
+        if (x[i] > 0) { if (i < 3) s[0] += 1; else s[0] += a[i]; }
+    }
+    """
+    function = rl.from_c(text)
+    function(4, np.ones(4), np.ones(4), np.zeros(1))
+    with pytest.raises(rl.UserError, match="index 3"):
+        function(4, np.ones(4), np.ones(3), np.zeros(1))
+
+
 def test_what_is_proven_at_the_call_is_not_checked_as_it_runs() -> None:
     text = (
         "void f(int n, double *a, int *c) { for (int i = 1; i < n; i++) if (c[i]) a[i - 1] = 0; }"
@@ -269,6 +282,7 @@ CALLS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "larger size": ("dimension 0 is 2", (3, np.zeros(3), np.zeros(2))),
     "negative size": ("dimension 0 is 2", (-3, np.zeros(3), np.zeros(2))),
     "size that does not fit": ("does not fit", (2**31, np.zeros(3), np.zeros(2))),
+    "size that is too small": ("does not fit", (-(2**31) - 1, np.zeros(3), np.zeros(2))),
     "a float for a size": ("expected a number of type int", (2.0, np.zeros(2), np.zeros(2))),
 }
 

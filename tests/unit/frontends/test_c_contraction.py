@@ -59,3 +59,16 @@ def test_every_schedule_contracts_the_same(body: str) -> None:
         rl.from_c(ROWS % body, float="contract", schedule=schedule)(N, *arrays)
         found.append(arrays[2].tobytes())
     assert found[0] == found[1]
+
+
+def test_differences_are_contracted_as_differences() -> None:
+    """With integers, all results are exact."""
+    text = (
+        "void f(int n, double a[n], double b[n], double y[n], double z[n]) {"
+        " for (int i = 0; i < n; i++) { y[i] = a[i] * b[i] - y[i]; z[i] = z[i] - a[i] * b[i]; } }"
+    )
+    a, b, y, z = (np.arange(5.0) + start for start in range(4))
+    expected = a * b - y, z - a * b
+    rl.from_c(text, float="contract")(5, a, b, y, z)
+    np.testing.assert_array_equal(y, expected[0])
+    np.testing.assert_array_equal(z, expected[1])

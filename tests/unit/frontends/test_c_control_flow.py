@@ -27,6 +27,13 @@ PROGRAMS = {
     "a continue that skips several levels": "void f(int n, double a[n], double b[n]) {"
         " for (int i = 0; i < n; i++) { if (a[i] > 0.9) { if (b[i] > 1.1) continue; a[i] = 0; }"
         " b[i] += a[i]; } }",
+    "a break beside a return": "int f(int n, int a[n]) { for (int i = 0; i < n; i++) {"
+        " if (a[i] > 200) break; if (a[i] < 500 && i == 3) return i; a[i] = -i; }"
+        " for (int i = 0; i < n; i++) { if (a[i] < 500 && i == 4) break; if (a[i] > 200) return i;"
+        " a[i] = 2 * i; } return 7; }",
+    "a return beside a break": "int f(int n, int a[n]) {"
+        " for (int i = 0; i < n; i++) { if (a[i] < 500 && i == 4) break; if (a[i] > 200) return i;"
+        " a[i] = 2 * i; } return 7; }",
     "a loop without end": "int f(int n, double a[n]) { int i = 0; for (;;) { if (i >= n) break;"
         " if (a[i] > 1.3) { i += 2; continue; } a[i] = 3; i++; } return i; }",
     "early returns": "double f(int n, double a[n]) { if (n > 100) return 1.5;"

@@ -26,6 +26,11 @@ def test_a_loop_without_dependences_is_parallel() -> None:
     assert text.count("rise.parallel") == 1
 
 
+def test_a_loop_down_to_an_unequal_end_is_parallel() -> None:
+    text = text_of("void f(int n, int a[n]) { for (int i = n - 1; i != -1; i--) a[i] = i; }")
+    assert text.count("rise.parallel") == 1
+
+
 def test_a_recurrence_is_not_parallel() -> None:
     text = text_of("void f(int n, double a[n]) { for (int i = 1; i < n; i++) a[i] += a[i - 1]; }")
     assert "rise.parallel" not in text
@@ -60,6 +65,27 @@ def test_what_data_decide_is_taken_to_happen() -> None:
     found = dependences(scop)
     assert found is not None
     assert not found.output.is_empty()
+
+
+def test_any_element_may_be_the_one_that_data_decide() -> None:
+    scop = model(
+        "void f(int n, int p[n], double a[n], double b[n]) {"
+        " for (int i = 0; i < n; i++) a[p[i]] = 1.0; for (int i = 0; i < n; i++) b[i] = a[i]; }"
+    )
+    found = dependences(scop)
+    assert found is not None
+    pair = isl().UnionMap("[n] -> { S0[1] -> S1[2] : n > 5 }")
+    assert pair.is_subset(found.flow)
+
+
+def test_initial_values_are_written() -> None:
+    scop = model(
+        "void f(int n, double a[n], double b[n]) {"
+        " for (int i = 0; i < n; i++) { double t = a[i]; b[i] = t * 2.0; } }"
+    )
+    found = dependences(scop)
+    assert found is not None
+    assert not found.flow.is_empty()
 
 
 def test_a_stencil_is_skewed_and_the_proof_holds() -> None:

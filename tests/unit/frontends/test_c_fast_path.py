@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import riselang as rl
+from riselang.frontends.c.calling import CFunction
+from riselang.frontends.c.lift.lifted_function import LiftedFunction
+from riselang.frontends.c.lift.product_step import ProductStep
 from riselang.support.errors import UserError
 
 ADD = """void add(int n, double a, _Bool twice, double y[n], double x[n]) {
@@ -74,3 +77,32 @@ def test_overlaps_are_rejected(add: Callable[..., Any]) -> None:
         with pytest.raises(UserError, match="share memory"):
             add(3, 1.0, False, memory[:3], memory[2:5])
     assert memory.tolist() == [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+
+
+PRODUCT = """void f(int n, double C[n][n], double A[n][n], double B[n][n]) {
+  for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++)
+    C[i][j] += A[i][k] * B[k][j]; }"""
+
+
+def test_small_products_take_the_fast_path_of_their_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Estimates of what is faster take longer than these; large ones still run as patterns."""
+    function = rl.from_c(PRODUCT)
+    assert isinstance(function, LiftedFunction)
+    sizes: list[int] = []
+    monkeypatch.setattr(ProductStep, "run", lambda _, arrays, values: sizes.extend(values.values()))
+    source = np.random.default_rng(0)
+    checked = CFunction._call_with_checks
+    calls: list[int] = []
+
+    def counted(self: CFunction, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        calls.append(arguments[0])
+        return checked(self, arguments, named)
+
+    monkeypatch.setattr(CFunction, "_call_with_checks", counted)
+    for n in (8, 8, 400, 8, 400, 9):
+        a, b = (source.integers(-8, 8, (n, n)).astype(np.float64) for _ in range(2))
+        c = np.zeros((n, n))
+        function(n, c, a, b)
+        assert n == 400 or np.array_equal(c, a @ b)
+    assert calls == [8, 400, 400, 9]
+    assert sizes == [400, 400]

@@ -197,6 +197,11 @@ WINDOWS = {
         " for (int l = 0; l < 2; l++)"
         " y[i][j] = y[i][j] < x[2 * i + k][2 * j + l] ? x[2 * i + k][2 * j + l] : y[i][j];",
     ),
+    "backwards": (
+        "int n, double y[n][n], double x[n + 6][n + 6], double w[7][7]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < 7; k++)"
+        " for (int l = 0; l < 7; l++) y[i][j] += w[k][l] * x[i - k + 6][j + 6 - l];",
+    ),
     "convolution": (
         "int n, double y[n + 2][n], double x[n + 6][n + 6], double w[7][7]",
         "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < 7; k++)"

@@ -24,6 +24,8 @@ from riselang.tools import rise
 from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bits
 from support.tool_runs import called
 
+pytestmark = pytest.mark.rotating(3)
+
 SIZES = {"ni": 17, "nj": 19, "nk": 13, "nl": 11, "n": 23, "m": 18, "steps": 3}
 NEST = "void f(int n, double a[n][n]) { for (int i = 1; i < n; i++) for (int j = 1; j < n; j++)" \
        " a[i][j] += a[i - 1][j] * 0.5; }"  # fmt: skip
@@ -54,6 +56,15 @@ def test_orders_that_preserve_the_dependences(rows: tuple[str, ...]) -> None:
 def test_orders_that_do_not_are_refused(rows: tuple[str, ...]) -> None:
     with pytest.raises(UserError, match=r"S0\[.*\] \(test.c:1:.*\) must run after S0\["):
         read_schedule(model(NEST), tree(*rows))
+
+
+def test_the_last_value_that_is_stored_stays_the_last() -> None:
+    text = "void f(int n, double a[n]) { for (int i = 0; i < n; i++) a[0] = i; }"
+    order = f'domain: "{PREFIX}{{ S0[i] : 0 <= i < n }}"\n' \
+            f'child:\n  schedule: "{PREFIX}[{{ S0[i] -> [(%s)] }}]"\n'  # fmt: skip
+    read_schedule(model(text), order % "i")
+    with pytest.raises(UserError, match="must run after"):
+        read_schedule(model(text), order % "-i")
 
 
 def test_two_instances_at_once_are_refused() -> None:

@@ -9,6 +9,8 @@ import riselang as rl
 from riselang.frontends.c.lift.lifted_statements import lift_statements
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.report import describe_statement
+from riselang.frontends.c.tactics.boxes import NotLifted
+from riselang.frontends.c.tactics.dependence_cycles import find_cycle_structures
 from riselang.frontends.c.tactics.recognition import recognize_statements
 from riselang.term.nodes import Pattern, Scalar, subterms
 from support.c_programs import KERNELS, arguments_for, compiled_by_us, model, same_bits
@@ -127,6 +129,16 @@ def test_what_is_never_lifted(body: str) -> None:
     scop = model(f"void f({PARAMETERS}) {{ {body} }}")
     assert lift_statements([scop]) == []
     assert NOT_LIFTED[body] in describe_statement(scop, recognize_statements(scop)[0])
+
+
+def test_a_condition_in_a_dependence_cycle_is_found() -> None:
+    scop = model(
+        f"void f({PARAMETERS}) {{ for (int t = 0; t < l; t++) {{"
+        " if (m > 3) for (int i = 0; i < n; i++) z[i] = y[i] + A[i][t];"
+        " for (int i = 0; i < n; i++) y[i] = z[i] * 0.5; } }"
+    )
+    with pytest.raises(NotLifted, match="only if a condition on parameters holds"):
+        find_cycle_structures(scop, [each.name for each in scop.statements])
 
 
 def test_products_of_any_layout_are_lifted() -> None:

@@ -16,8 +16,10 @@ from riselang.frontends.c.c_program import make_program
 from riselang.frontends.c.emit.bounds_checks import add_checks
 from riselang.native.llvm.thread_pool import IS_SUPPORTED
 from riselang.support.config import NUM_THREADS, Options
+from riselang.support.machine import assume_machine
 from support.c_control_flow import random_control_flow
 from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bits
+from support.machines import UNCACHED
 
 pytestmark = [
     pytest.mark.rotating(2),
@@ -85,7 +87,8 @@ SEQUENTIAL = {
 
 @pytest.mark.parametrize("name", SEQUENTIAL)
 def test_what_runs_in_one_thread(name: str) -> None:
-    assert parallel_loops(SEQUENTIAL[name]) == 0
+    with assume_machine(UNCACHED):
+        assert parallel_loops(SEQUENTIAL[name]) == 0
 
 
 def test_small_loops_run_in_one_thread() -> None:

@@ -55,9 +55,10 @@ from riselang.frontends.c.schedule.isl_schedule import (
     ISL,
     PATTERNS,
     SOURCE,
-    find_schedule,
+    find_schedules,
     loop_ast,
 )
+from riselang.frontends.c.schedule.jscop import format_jscops
 from riselang.frontends.c.schedule.user_schedules import (
     format_schedules,
     is_schedule_text,
@@ -79,6 +80,7 @@ from riselang.runtime.sealing import seal, unseal
 from riselang.support.config import Options
 from riselang.support.errors import UserError
 from riselang.support.lazy import cached_property
+from riselang.support.machine import this_machine
 from riselang.support.recursion import with_deep_stack
 
 _KIND = "C loops"
@@ -170,14 +172,22 @@ class CProgram:
 
     def schedule_text(self) -> str:
         """Print the schedule trees as isl's YAML, which can be changed and used."""
-        return format_schedules(self.regions, [self._schedule_tree(scop) for scop in self.regions])
+        return format_schedules(self.regions, self.schedule_trees())
+
+    def jscop_text(self) -> str:
+        """Print the regions and their schedules as JSCoP, which Polly reads and writes, too."""
+        return format_jscops(self.regions, self.schedule_trees())
+
+    def schedule_trees(self) -> list[Any]:
+        """Return the schedule tree of each region; None for one without statements."""
+        return [self._schedule_tree(scop) for scop in self.regions]
 
     def _schedule_tree(self, scop: Scop) -> Any:
         if scop.schedule is None or self.schedule == SOURCE:
             return scop.schedule
         if is_schedule_text(self.schedule):
             return read_schedule(scop, self.schedule)
-        return find_schedule(scop) or scop.schedule
+        return next(iter(find_schedules(scop)), scop.schedule)
 
     def c_loops(self) -> list[Any]:
         """Return isl's loops for each region, without unrolled tiles."""
@@ -192,6 +202,7 @@ class CProgram:
             "rise": self.rise_text,
             "c": self.c_text,
             "schedule": self.schedule_text,
+            "jscop": self.jscop_text,
             "model": lambda: format_models(self.regions),
             "json": lambda: format_models_as_json(self.regions),
             "report": lambda: "".join(
@@ -377,7 +388,9 @@ class CProgram:
         if None in texts:
             return None
         version = isl().version.VERSION
-        return fingerprint("c", version, self.schedule, self.threads, self.options, *texts)
+        return fingerprint(
+            "c", version, self.schedule, self.threads, self.options, this_machine(), *texts
+        )
 
     def functions(self) -> dict[str, CFunction]:
         """Return the functions in this process, ready to call."""

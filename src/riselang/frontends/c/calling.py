@@ -94,6 +94,15 @@ class CFunction(ABC):
             if each.is_buffer or not each.variable.type.is_float
         )  # fmt: skip
         self._fast_path: FastPath | None = None
+        self.stages: Callable[[str], str] | None = None
+        """Prints the function at a stage."""
+
+    def as_text(self, stage: str) -> str:
+        """Return the function at a stage, as `rise c --emit` prints it: `"report"`, `"model"`,
+        `"schedule"`, `"jscop"`, `"c"`, `"affine"`, `"llvm"`, `"asm"` and others."""
+        if self.stages is None:
+            raise UserError(f"{self.__name__} was not loaded by from_c, so it has no stages")
+        return self.stages(stage)
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
@@ -181,14 +190,19 @@ class CFunction(ABC):
             result = self._checked_version(unproven).run(passed, arrays, values)
             members.finish()
             return result
-        if self._fast_path is not None:
-            self._fast_path.accept(
+        fast_path = self._fast_path_of(values)
+        if fast_path is not None:
+            fast_path.accept(
                 tuple(arrays[v].shape if v in arrays else values[v] for v in self._sized),
                 tuple(map(address, arrays.values())),
             )
         result = self.run(passed, arrays, values)
         members.finish()
         return result
+
+    def _fast_path_of(self, values: Values) -> FastPath | None:
+        """Return what handles later calls with the same sizes, if there is such a path."""
+        return self._fast_path
 
     def _check_array(self, argument: Any, spec: ParameterSpec) -> Array:
         """Return the array of an argument, which must fit the declaration."""

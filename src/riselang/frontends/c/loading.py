@@ -47,7 +47,7 @@ def load_function(
     if schedule not in SCHEDULES and not is_schedule_text(schedule):
         raise UserError(
             f"schedule must be one of {', '.join(SCHEDULES)}, or a schedule tree as "
-            f"'rise c --emit schedule' writes it, but is {schedule!r}"
+            f"'rise c --emit schedule' or '--emit jscop' writes it, but is {schedule!r}"
         )
     options = default_options("affine").with_changes(float=float, library=library)
     text, name = read_text(source)
@@ -57,4 +57,6 @@ def load_function(
         program = make_program(
             [scop], options, schedule, checks=checks, threads=threads, on_gpu=loops == GPU
         )
-        return program.functions()[scop.name]
+        loaded = program.functions()[scop.name]
+        loaded.stages = program.text
+        return loaded

@@ -9,6 +9,7 @@ from riselang.frontends.c.lift.choices import (
 )
 from riselang.frontends.c.lift.costs import LOOP_CODE
 from riselang.frontends.c.lift.region_steps import find_routine_parts
+from riselang.frontends.c.lift.scalar_expansion import expand_accumulators
 from riselang.frontends.c.model.accumulators import replace_accumulators
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.schedule.isl_schedule import choose_order
@@ -32,6 +33,13 @@ def format_report(scop: Scop, options: Options, schedule: str = "source") -> str
         for each in (() if scop.as_written is None else scop.as_written.locals)
         if each not in scop.locals
     ]
+    if options.library == "none" and schedule != "source":
+        written, scop = scop, expand_accumulators(scop)
+        lines += [
+            f"  {each.location}: {each.name} gets an element for each iteration of the loops "
+            "around it"
+            for each in scop.inputs[len(written.inputs) :]
+        ]
     implementations = _describe_implementations(scop, options)
     for recognition in recognize_statements(scop):
         name = recognition.statement.name

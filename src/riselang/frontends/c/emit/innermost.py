@@ -21,6 +21,7 @@ from riselang.frontends.c.emit.loop_vectorization import (
     StatementInstance,
     VectorEmitter,
     VectorShape,
+    can_repeat,
     vector_shape,
 )
 from riselang.frontends.c.emit.prefetching import prefetch_elements
@@ -96,27 +97,39 @@ class InnermostEmitter:
             with out.inside_block(block):
                 elements = register_elements(out.scop, instances, name)
                 spread = {each.element: self._load_element(each) for each in elements}
+                first = lower
                 for lanes in (shape.lanes * shape.vectors, shape.lanes):
                     stride = out.indices.emit_constant(lanes)
                     end = self._last_full_step(lower, upper, stride)
                     vectors = VectorEmitter(out, lanes, name, spread)
                     self._emit_stepped_loop(name, lower, end, stride, node, instances, vectors)
                     lower = end
-                self._emit_tail(name, lower, upper, node, instances, shape, spread)
+                self._emit_tail(name, first, lower, upper, node, instances, shape, spread)
                 out.insert(scf.YieldOp())
             out.insert(scf.IfOp(runs, [], Region(block), None))
         return True
 
     def _emit_tail(
-        self, name: str, lower: SSAValue, upper: SSAValue, node: Any,
+        self, name: str, first: SSAValue, lower: SSAValue, upper: SSAValue, node: Any,
         instances: Sequence[StatementInstance], shape: VectorShape, elements: Elements,
     ) -> None:  # fmt: skip
-        """Emit the iterations that fill no vector: one with a mask, or one by one."""
+        """Emit the iterations from `lower` that fill no vector: one with a mask, or one that
+        repeats iterations from `first`, or one by one."""
         out, size, vectors = self._out, 1, None
         if shape.can_mask:
             count, size = out.add(arith.SubiOp(upper, lower)), shape.lanes
             mask = out.add(vector.CreateMaskOp([count], VectorType(i1, [size])))
             vectors = VectorEmitter(out, size, name, elements, mask)
+        elif can_repeat(instances):
+            lanes = out.indices.emit_constant(shape.lanes)
+            start = out.add(arith.SubiOp(upper, lanes))
+            is_long = out.add(arith.CmpiOp(first, start, "sle"))
+            is_partial = out.add(arith.CmpiOp(lower, upper, "slt"))
+            repeats = out.add(arith.AndIOp(is_long, is_partial))
+            start = out.add(arith.SelectOp(repeats, start, upper))
+            last = VectorEmitter(out, shape.lanes, name, elements)
+            self._emit_stepped_loop(name, start, upper, lanes, node, instances, last)
+            lower = out.add(arith.SelectOp(is_long, upper, lower))
         stride = out.indices.emit_constant(size)
         self._emit_stepped_loop(name, lower, upper, stride, node, instances, vectors)
 

@@ -1,9 +1,9 @@
 """Vectorization of innermost loops whose iterations do not depend on each other.
 
-A loop becomes loops over several vectors and over one, and a tail, which is one vector with a mask
-if the CPU has masks, or a scalar loop. Each statement is computed for all lanes before
-the next begins, which is valid since no iteration needs another. Lanes compute what iterations did,
-so results are bitwise identical.
+A loop becomes loops over several vectors and over one, and a tail: one vector with a mask if the
+CPU has masks, one that repeats iterations of the vector before it, or a scalar loop. Each statement
+is computed for all lanes before the next begins, which is valid since no iteration needs another.
+Lanes compute what iterations did, so results are bitwise identical.
 """
 
 from __future__ import annotations
@@ -103,6 +103,15 @@ def vector_shape(instances: Sequence[StatementInstance], loop: str) -> VectorSha
     )
     machine = this_machine()
     return VectorShape(machine.lanes(widest // 8), vectors, machine.has_masks and -1 not in strides)
+
+
+def can_repeat(instances: Sequence[StatementInstance]) -> bool:
+    """Whether an iteration may run twice: none reads an array that any of them writes."""
+    written = {
+        each.variable.storage for instance in instances for each in instance.statement.writes
+    }
+    read = {each.variable.storage for instance in instances for each in instance.statement.reads}
+    return not written & read
 
 
 def _is_copy(instances: Sequence[StatementInstance], loop: str) -> bool:

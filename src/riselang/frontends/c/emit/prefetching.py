@@ -14,18 +14,20 @@ from riselang.frontends.c.emit.expression_emitter import ExpressionEmitter, subs
 from riselang.frontends.c.emit.loop_vectorization import StatementInstance, access_stride
 from riselang.frontends.c.emit.registers import Element
 from riselang.frontends.c.model.linear import Linear
+from riselang.frontends.c.parse.syntax import Access, Assign, Literal
 
 PREFETCH_DISTANCE = 8
 """The prefetch distance in iterations."""
 LONG_ITERATION = 4
-"""The number of statements from which an iteration counts as long."""
+"""The number of statements, other than those that set a scalar to a value in memory or in a
+register, from which an iteration counts as long."""
 
 
 def prefetch_elements(
     out: ExpressionEmitter, instances: Sequence[StatementInstance], loop: str, step: int
 ) -> None:
     """Prefetch the elements that a later iteration of a loop accesses far from the others."""
-    if len(instances) < LONG_ITERATION:
+    if sum(not _is_move(each) for each in instances) < LONG_ITERATION:
         return
     later = {loop: Linear.of(loop) + Linear(PREFETCH_DISTANCE * step)}
     for variable, indices in _far_elements(instances, loop):
@@ -33,6 +35,16 @@ def prefetch_elements(
             out.indices.emit_linear(substitute_names(index, later)) for index in indices
         ]
         out.insert(PrefetchOp(out.memory[variable], later_indices))
+
+
+def _is_move(instance: StatementInstance) -> bool:
+    """Whether a statement sets a scalar to a value that is there already."""
+    body = instance.statement.body
+    return (
+        isinstance(body, Assign)
+        and not body.target.indices
+        and isinstance(body.value, Access | Literal)
+    )
 
 
 def _far_elements(instances: Sequence[StatementInstance], loop: str) -> Iterator[Element]:

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from riselang.frontends.c.calling import Arrays, CFunction, Values
+from riselang.frontends.c.fast_path import MAX_KNOWN_SIZES, FastPath
 from riselang.frontends.c.lift.choices import WINDOW_TACTICS, choose_for_product
 from riselang.frontends.c.lift.costs import PATTERN_CODE
 from riselang.frontends.c.lift.product_step import ProductStep
+from riselang.frontends.c.lift.scalar_expansion import expand_accumulators
 from riselang.frontends.c.lift.statement_step import StatementSteps, statement_steps
 from riselang.frontends.c.lift.triangular_product import Load
 from riselang.frontends.c.model.dependences import dependences
+from riselang.frontends.c.model.footprints import evaluate_expression
 from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.parse.syntax import Variable
 from riselang.frontends.c.tactics.loop_fission import (
     RegionPart,
     dependence_cycles,
@@ -23,6 +29,7 @@ from riselang.frontends.c.tactics.loop_fission import (
     shares_local_variables,
 )
 from riselang.frontends.c.tactics.recognition import recognize_statements
+from riselang.runtime.arrays import Array, address
 from riselang.support.config import Options
 from riselang.support.lazy import cached_property
 
@@ -33,11 +40,13 @@ def lift_function(scop: Scop, options: Options, load: Load) -> LiftedFunction | 
     """Return a region with the parts that are faster as patterns; None if there are none."""
     if not is_separable(scop) or dependences(scop) is None:
         return None
+    expanded = expand_accumulators(scop)
     steps_by_part = {
-        part.names: _lift_if_faster(scop, part, options, load) for part in separate_parts(scop)
+        part.names: _lift_if_faster(expanded, part, options, load)
+        for part in separate_parts(expanded)
     }
-    steps = _make_steps(scop, separate_parts(scop), steps_by_part)
-    return LiftedFunction(scop, load, steps) if steps else None
+    steps = _make_steps(expanded, separate_parts(expanded), steps_by_part)
+    return LiftedFunction(scop, load, steps, expanded) if steps else None
 
 
 def _lift_if_faster(scop: Scop, part: RegionPart, options: Options, load: Load) -> Step | None:
@@ -64,7 +73,7 @@ def lift_all_statements(scop: Scop, options: Options, load: Load) -> PatternFunc
     cycles = [RegionPart(tuple(cycle)) for cycle in dependence_cycles(scop)]
     steps_by_part = {part.names: statement_steps(scop, part.names, options) for part in cycles}
     steps = _make_steps(scop, cycles, steps_by_part)
-    return PatternFunction(scop, load, steps) if steps else None
+    return PatternFunction(scop, load, steps, scop) if steps else None
 
 
 def _make_steps(
@@ -90,9 +99,14 @@ class LiftedFunction(CFunction):
     Both are compiled when first needed.
     """
 
-    def __init__(self, scop: Scop, load: Load, steps: Sequence[Step | Scop]):
+    def __init__(self, scop: Scop, load: Load, steps: Sequence[Step | Scop], expanded: Scop):
+        """`expanded` is the region of the steps: arrays may replace scalars in it."""
         super().__init__(scop, load)
         self._steps = tuple(steps)
+        self._expanded = expanded
+        self._choices: dict[tuple[object, ...], bool] = {}
+        """Whether patterns are faster, by the integers of a call: estimates take longer than small
+        calls."""
 
     @cached_property
     def _loop_version(self) -> CFunction:
@@ -105,17 +119,48 @@ class LiftedFunction(CFunction):
 
     @cached_property
     def _tactics(self) -> Mapping[str, str]:
-        return {each.statement.name: each.tactic or "" for each in recognize_statements(self._scop)}
+        return {
+            each.statement.name: each.tactic or "" for each in recognize_statements(self._expanded)
+        }
+
+    def _fast_path_of(self, values: Values) -> FastPath | None:
+        """Return the fast path of the loops for small calls; patterns have none."""
+        if self._runs_as_patterns(values):
+            return None
+        self._fast_path = self._loop_version._fast_path
+        return self._fast_path
 
     def run(self, passed: Sequence[Any], arrays: Arrays, values: Values) -> Any:
-        if not self._is_profitable(values):
+        if not self._runs_as_patterns(values):
             return self._loop_version.run(passed, arrays, values)
+        made = self._make_arrays(values)
+        passed = [*passed, *map(address, made.values())]
+        arrays = {**arrays, **made}
         for step in self._steps:
             if isinstance(step, Scop):
                 self._loop_parts[step.name].run(passed, arrays, values)
             else:
                 step.run(arrays, values)
         return None
+
+    def _make_arrays(self, values: Values) -> dict[Variable, Array]:
+        """Return the arrays that replace scalars, for one call."""
+        scalars = {each: int(value) for each, value in values.items() if each.type.is_integer}
+        return {
+            variable: np.empty(
+                [max(0, evaluate_expression(e, scalars) or 0) for e in variable.extents if e],
+                variable.type.dtype,
+            )
+            for variable in self._expanded.inputs[len(self._scop.inputs) :]
+        }
+
+    def _runs_as_patterns(self, values: Values) -> bool:
+        sizes = tuple(value for each, value in values.items() if each.type.is_integer)
+        if sizes not in self._choices:
+            if len(self._choices) >= MAX_KNOWN_SIZES:
+                self._choices.clear()
+            self._choices[sizes] = self._is_profitable(values)
+        return self._choices[sizes]
 
     def _is_profitable(self, values: Values) -> bool:
         """Whether any step is faster as patterns, for the sizes of a call."""

@@ -24,7 +24,7 @@ from riselang.frontends.c.parse.substitution import substitute_statement
 from riselang.frontends.c.parse.syntax import Access, Assign, Variable, walk_expression
 
 
-class _Lifetime(NamedTuple):
+class Lifetime(NamedTuple):
     """The statements from one that sets a scalar to the last that reads it."""
 
     users: Sequence[ModelStatement]
@@ -52,7 +52,7 @@ def replace_accumulators(scop: Scop) -> Scop:
         return scop
     written, replaced = scop, set[Variable]()
     for variable in scop.locals:
-        lifetimes = _find_lifetimes(scop, variable)
+        lifetimes = find_lifetimes(scop, variable)
         if lifetimes and all(_is_replaceable(each, variable) for each in lifetimes):
             replaced.add(variable)
             changed = {
@@ -78,7 +78,7 @@ def replace_accumulators(scop: Scop) -> Scop:
     )
 
 
-def _find_lifetimes(scop: Scop, variable: Variable) -> list[_Lifetime]:
+def find_lifetimes(scop: Scop, variable: Variable) -> list[Lifetime]:
     """Return the lifetimes of a scalar; none if one does not begin with an assignment."""
     if variable.is_array or variable.type.is_record or _is_in_result(scop, variable):
         return []
@@ -94,7 +94,7 @@ def _find_lifetimes(scop: Scop, variable: Variable) -> list[_Lifetime]:
             return []
         found[-1].append(position)
     return [
-        _Lifetime(
+        Lifetime(
             [scop.statements[each] for each in users],
             [scop.statements[each] for each in range(users[0] + 1, users[-1]) if each not in users],
         )
@@ -119,7 +119,7 @@ def _is_set_by(statement: Assign, variable: Variable) -> bool:
     )
 
 
-def _is_replaceable(lifetime: _Lifetime, variable: Variable) -> bool:
+def _is_replaceable(lifetime: Lifetime, variable: Variable) -> bool:
     """Whether a scalar accumulates in inner loops, is stored once, and nothing else accesses the
     element until then."""
     first, last, element = lifetime.first, lifetime.last, lifetime.element
@@ -130,7 +130,7 @@ def _is_replaceable(lifetime: _Lifetime, variable: Variable) -> bool:
     return (
         last.iterators == first.iterators
         and any(len(each.iterators) > depth for each in lifetime.users)
-        and all(_is_inside(each, first) for each in lifetime.users)
+        and all(is_inside(each, first) for each in lifetime.users)
         and element in last.must_accesses
         and array.is_array
         and not array.row_pointers
@@ -145,7 +145,7 @@ def _is_replaceable(lifetime: _Lifetime, variable: Variable) -> bool:
     )
 
 
-def _is_inside(statement: ModelStatement, outer: ModelStatement) -> bool:
+def is_inside(statement: ModelStatement, outer: ModelStatement) -> bool:
     """Whether a statement is in the same iteration of the loops around another."""
     depth = len(outer.iterators)
     return statement.iterators[:depth] == outer.iterators and (
@@ -166,7 +166,7 @@ def _to_outer(source: ModelStatement, target: ModelStatement) -> Any:
     return isl().Map(f"{{ {inner} -> {outer} }}")
 
 
-def _meets_element(statement: ModelStatement, lifetime: _Lifetime) -> bool:
+def _meets_element(statement: ModelStatement, lifetime: Lifetime) -> bool:
     """Whether a statement accesses the element in the same iteration of the outer loops, other
     than by storing it at the end."""
     element = lifetime.element
@@ -179,7 +179,7 @@ def _meets_element(statement: ModelStatement, lifetime: _Lifetime) -> bool:
     )
 
 
-def _relation_of_element(statement: ModelStatement, lifetime: _Lifetime) -> Any:
+def _relation_of_element(statement: ModelStatement, lifetime: Lifetime) -> Any:
     """Return the map from the instances of a statement to the elements of their iterations."""
     last = lifetime.last
     stored = last.access_relations[lifetime.element].relation
@@ -188,27 +188,36 @@ def _relation_of_element(statement: ModelStatement, lifetime: _Lifetime) -> Any:
 
 
 def _use_element(
-    statement: ModelStatement, variable: Variable, lifetime: _Lifetime
+    statement: ModelStatement, variable: Variable, lifetime: Lifetime
 ) -> ModelStatement:
     """Access the element instead of the scalar."""
     element = lifetime.element
+    relation = AccessRelation(
+        lifetime.last.access_relations[element].indices,
+        _relation_of_element(statement, lifetime),
+        is_exact=True,
+    )
+    return use_element(statement, variable, element, relation)
+
+
+def use_element(
+    statement: ModelStatement, variable: Variable, element: Access, relation: AccessRelation
+) -> ModelStatement:
+    """Return a statement that accesses an element instead of a scalar."""
     body = substitute_statement(statement.body, {variable: element})
-    known = lifetime.last.access_relations[element]
     relations = {
         access: relation
         for access, relation in statement.access_relations.items()
         if access.variable is not variable
     }
-    relations[element] = AccessRelation(
-        known.indices, _relation_of_element(statement, lifetime), is_exact=True
-    )
+    relations[element] = relation
     return replace(
         statement,
         body=body,
         access_relations=relations,
         writes=frozenset(accesses.write_accesses(body)),
         reads=frozenset(accesses.read_accesses(body)) & relations.keys(),
-        must_accesses=frozenset(accesses.must_accesses(body)),
+        must_accesses=frozenset(accesses.must_accesses(body)) - statement.checked_accesses,
     )
 
 

@@ -96,25 +96,24 @@ def _check_iterations(
         raise NotAffine(
             loop.location, "the condition of this loop may hold again after it has failed"
         )
+    type = loop.variable.type
+    is_int = type.is_signed and type.bits >= INT.bits
+    # Signed overflow is undefined, so it does not happen; all other arithmetic wraps.
+    outside = " or ".join(
+        f"{iterator} + {distance} < {type.smallest} or {iterator} + {distance} > {type.largest}"
+        for distance in (0, loop.step)
+    )
+    if not is_int and not begun.restrict(condition).is_impossible(outside):
+        raise UnsupportedConstruct(
+            loop.location, f"{loop.variable.name} is {type} and may wrap around in this loop",
+            "count with int or long",
+        )  # fmt: skip
     position = (isl().dim_type.set, last)
     has_end = running.dim_has_upper_bound if loop.step > 0 else running.dim_has_lower_bound
     if not running.is_empty() and not has_end(*position):
         raise UnsupportedConstruct(
             loop.location, "this loop does not terminate",
             f"compare {loop.variable.name} with its end",
-        )  # fmt: skip
-    type = loop.variable.type
-    if type.is_signed and type.bits >= INT.bits:
-        return
-    # Signed overflow is undefined, so it does not happen; all other arithmetic wraps.
-    outside = " or ".join(
-        f"{iterator} + {distance} < {type.smallest} or {iterator} + {distance} > {type.largest}"
-        for distance in (0, loop.step)
-    )
-    if not begun.restrict(condition).is_impossible(outside):
-        raise UnsupportedConstruct(
-            loop.location, f"{loop.variable.name} is {type} and may wrap around in this loop",
-            "count with int or long",
         )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ compared with that of the source order at several sizes (`replay.py`).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from riselang.frontends.c.emit.isl_ast import parallel_depth
@@ -21,7 +22,7 @@ from riselang.frontends.c.model.dependences import (
 from riselang.frontends.c.model.isl_text import LOOP_NAMES, isl, within_limits
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
-from riselang.frontends.c.schedule.planning import outer_parallel_schedule, plan_schedule
+from riselang.frontends.c.schedule.planning import outer_parallel_schedule, plan_schedules
 from riselang.frontends.c.schedule.replay import has_same_data_flow
 from riselang.frontends.c.schedule.schedule_validation import is_faithful
 from riselang.frontends.c.schedule.user_schedules import is_schedule_text, read_schedule
@@ -73,14 +74,18 @@ def choose_order(scop: Scop, schedule: str, *, unrolls: bool = True) -> LoopOrde
         return LoopOrder(source)
     if is_schedule_text(schedule):
         return LoopOrder(_user_loops(scop, source, schedule))
-    result = within_limits(lambda: (_optimized_loops(scop, unrolls=unrolls),), MAX_OPERATIONS)
-    if result is None:
+    candidates = within_limits(lambda: _optimized_loops(scop, unrolls=unrolls), MAX_OPERATIONS)
+    if candidates is None:
         return LoopOrder(
             source, f"the search for another took more than {MAX_OPERATIONS} operations"
         )
-    (optimized,) = result
-    if optimized is None:
+    if not candidates:
         return LoopOrder(source, "isl finds no other that preserves all dependences")
+    *with_versions, optimized = candidates
+    for tree in with_versions:
+        # Only one of its versions can be tried: the other is for larger sizes.
+        if within_limits(partial(is_faithful, scop, tree), MAX_PROOF_OPERATIONS):
+            return LoopOrder(tree)
     is_proved = _is_proved(scop, source, optimized)
     if not is_proved and scop.context:
         # The sizes that the user promises are too large to try them; other sizes may be small.
@@ -147,13 +152,11 @@ def _user_loops(scop: Scop, source: Any, text: str) -> Any:
     return tree
 
 
-def _optimized_loops(scop: Scop, *, unrolls: bool) -> Any:
-    optimized_schedule = find_schedule(scop)
-    if optimized_schedule is None:
-        return None
+def _optimized_loops(scop: Scop, *, unrolls: bool) -> list[Any]:
+    schedules = find_schedules(scop)
     if not unrolls:
-        optimized_schedule = optimized_schedule.map_schedule_node_bottom_up(_remove_options)
-    return _generate_ast(scop, optimized_schedule)
+        schedules = [each.map_schedule_node_bottom_up(_remove_options) for each in schedules]
+    return [_generate_ast(scop, each) for each in schedules]
 
 
 def _remove_options(node: Any) -> Any:
@@ -180,7 +183,7 @@ def _generate_ast(
     return build.node_from_schedule(schedule)
 
 
-def find_schedule(scop: Scop) -> Any:
-    """Return the optimized schedule; None if none is found."""
+def find_schedules(scop: Scop) -> list[Any]:
+    """Return optimized schedules, the best first; the last has no versions for some sizes."""
     pairs = dependences(scop)
-    return None if pairs is None else plan_schedule(scop, pairs)
+    return [] if pairs is None else plan_schedules(scop, pairs)

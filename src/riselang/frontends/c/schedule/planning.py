@@ -17,6 +17,7 @@ from riselang.frontends.c.schedule.dependence_queries import (
     simultaneous_dependences,
     strongly_connected_components,
 )
+from riselang.frontends.c.schedule.interleaved_writes import group_nests, plan_together
 from riselang.frontends.c.schedule.plan import (
     Plan,
     PlanSequence,
@@ -25,6 +26,11 @@ from riselang.frontends.c.schedule.plan import (
     build_plan_schedule,
 )
 from riselang.frontends.c.schedule.rows import NoRows, Rows, ScheduledNest, schedule_nests
+from riselang.frontends.c.schedule.size_versions import (
+    cached_bytes,
+    sizes_up_to,
+    versions_by_size,
+)
 from riselang.frontends.c.schedule.statement_loops import (
     INTERLEAVED_REDUCTIONS,
     UNROLL_AND_JAM,
@@ -32,25 +38,47 @@ from riselang.frontends.c.schedule.statement_loops import (
     choose_loops,
     remaining_rows,
 )
+from riselang.support.machine import this_machine
 
 MAX_COEFFICIENT = 4
 MAX_TILED_LOOPS = 3
 """The limit on shared loops of which one is tiled. With more, the iterations of a tile that use the
 same elements are planes of an array apart, and these do not stay in the cache."""
+PLANE_LOOPS = 2
+"""The number of loops that statements do not share if they have more than `MAX_TILED_LOOPS` and all
+arrays stay in a cache: the rows of planes need no conditions."""
+
+MIN_DEEP_LOOPS = 4
+"""From how many nested loops on isl gets only the dependences that no two others imply: its time
+grows steeply with the number of loops and with that of the dependences."""
 
 
 class NoPlan(Exception):
     """isl's schedule rows give no order that preserves all dependences."""
 
 
-def plan_schedule(scop: Scop, pairs: Dependences) -> Any:
-    """Return an optimized schedule tree; None if isl gives no rows to build it from."""
+def plan_schedules(scop: Scop, pairs: Dependences) -> list[Any]:
+    """Return optimized schedule trees, the best first; none if isl gives no rows to build them
+    from.
+
+    If another plan is faster for arrays that stay in a cache, the first tree contains both.
+    """
     try:
         nests = schedule_nests(scop, _compute_isl_schedule(scop, pairs))
-        plan = _plan_nests(scop, nests, pairs.all)
+        large = _plan_nests(scop, nests, pairs.all, stays_in_cache=False)
+        small = _plan_nests(scop, nests, pairs.all, stays_in_cache=True)
     except (NoRows, NoPlan):
-        return None
-    return build_plan_schedule(scop, plan)
+        return []
+    schedule = build_plan_schedule(scop, large)
+    small_schedule = build_plan_schedule(scop, small)
+    if small_schedule.to_str() == schedule.to_str():
+        return [schedule]
+    sizes = sizes_up_to(scop, cached_bytes(this_machine()))
+    return (
+        [schedule]
+        if sizes is None
+        else [versions_by_size(small_schedule, schedule, sizes), schedule]
+    )
 
 
 def outer_parallel_schedule(scop: Scop, pairs: Dependences) -> Any:
@@ -65,12 +93,16 @@ def outer_parallel_schedule(scop: Scop, pairs: Dependences) -> Any:
 
 def _compute_isl_schedule(scop: Scop, pairs: Dependences) -> Any:
     """Compute isl's own schedule: statements are separate unless they form a dependence cycle."""
+    order, near = pairs.all, pairs.flow.union(pairs.anti)
+    if max(len(statement.iterators) for statement in scop.statements) >= MIN_DEEP_LOOPS:
+        order = order.subtract(order.apply_range(order)).coalesce()
+        near = near.intersect(order)
     constraints = (
         isl()
         .ScheduleConstraints.on_domain(scop.schedule.get_domain())
-        .set_validity(pairs.all)
-        .set_coincidence(pairs.all)
-        .set_proximity(pairs.flow.union(pairs.anti))
+        .set_validity(order)
+        .set_coincidence(order)
+        .set_proximity(near)
     )
     context = isl().DEFAULT_CONTEXT
     # Large coefficients give poor loops, and take long to find.
@@ -92,16 +124,32 @@ class _PlanPart:
     outer: Mapping[str, Rows]
     pairs: Any
     """The dependences within one iteration of the outer loops."""
+    stays_in_cache: bool
+    """Whether all arrays stay in a cache."""
 
 
-def _plan_nests(scop: Scop, nests: Sequence[ScheduledNest], pairs: Any) -> Plan:
+def _plan_nests(
+    scop: Scop, nests: Sequence[ScheduledNest], pairs: Any, *, stays_in_cache: bool
+) -> Plan:
     parts: list[Plan] = []
-    for nest in nests:
-        names = tuple(nest.rows)
+    for group in group_nests(scop, nests, pairs):
+        names = [name for nest in group for name in nest.rows]
         inner_pairs = _dependences_among(scop, names, pairs)
-        outer: dict[str, Rows] = dict.fromkeys(names, ())
-        parts.append(_plan_part(_PlanPart(scop, names, nest.rows, nest.shared, outer, inner_pairs)))
+        together = plan_together(scop, group, inner_pairs) if len(group) > 1 else None
+        parts += (
+            [_plan_nest(scop, nest, pairs, stays_in_cache) for nest in group]
+            if together is None
+            else [together]
+        )
     return parts[0] if len(parts) == 1 else PlanSequence(tuple(parts))
+
+
+def _plan_nest(scop: Scop, nest: ScheduledNest, pairs: Any, stays_in_cache: bool) -> Plan:
+    names = tuple(nest.rows)
+    outer: dict[str, Rows] = dict.fromkeys(names, ())
+    inner_pairs = _dependences_among(scop, names, pairs)
+    part = _PlanPart(scop, names, nest.rows, nest.shared, outer, inner_pairs, stays_in_cache)
+    return _plan_part(part)
 
 
 def _dependences_among(scop: Scop, names: Sequence[str], pairs: Any) -> Any:
@@ -143,8 +191,11 @@ SharedLoopChoice = tuple[tuple[int, int], ...]
 def _shared_loop_choices(part: _PlanPart) -> Iterator[SharedLoopChoice]:
     """Yield the possible shared loops around statements in a dependence cycle, the best first."""
     shared = min(part.shared, *(len(part.rows[name]) for name in part.names))
-    if shared > 1:
-        deepest = _deepest_statements(part)
+    deepest = _deepest_statements(part)
+    keeps_registers = any(alone.reuses_elements(row) for alone in deepest for row in alone.rows[1:])
+    if part.stays_in_cache and shared > MAX_TILED_LOOPS and not keeps_registers:
+        yield tuple((position, 1) for position in range(shared - PLANE_LOOPS))
+    elif shared > 1 and (keeps_registers or not part.stays_in_cache):
         for inner in range(shared):
             along = [alone.is_contiguous(alone.rows[inner]) for alone in deepest]
             if sum(along) * 2 > len(along):
@@ -193,6 +244,7 @@ def _plan_under_loops(part: _PlanPart, choice: SharedLoopChoice) -> Plan | None:
         max(part.shared - len(fixed), 0),
         {name: (*part.outer[name], *added[name]) for name in part.names},
         pairs,
+        part.stays_in_cache,
     )
     is_last = len(choice) == 1 and choice[0] == (0, 1)
     is_separable = is_last or len(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from itertools import permutations, product
 from typing import Any
 
@@ -113,28 +113,56 @@ class SingleStatement:
         )
 
     def reuses_elements(self, row: Linear) -> bool:
-        """Whether iterations of a row have elements in common."""
-        return Stride.STAYS in self.strides_along(row).values()
+        """Whether iterations of a row have array elements in common."""
+        return any(
+            stride is Stride.STAYS and access.indices
+            for access, stride in self.strides_along(row).items()
+        )
 
 
 def remaining_rows(rows: Rows, outer: Rows, statement: ModelStatement) -> Rows:
-    """Return the rows that those of outer loops do not determine."""
+    """Return the rows that those of outer loops do not determine.
+
+    An iterator that an outer loop fixes only shifts a row, so it is removed.
+    """
     names = [name for _, name in statement.iterators]
     known = list(independent_rows(outer, statement))
+    fixed = {
+        row.terms[0][0] for row in outer if len(row.terms) == 1 and isinstance(row.terms[0][0], str)
+    }
     kept: list[Linear] = []
     for row in rows:
         if not is_dependent_row([*known, *kept], row, names):
-            kept.append(row)
+            kept.append(_without_names(row, fixed))
     return tuple(kept)
+
+
+def _without_names(row: Linear, names: Set[str]) -> Linear:
+    """Remove names from a row, and the constant if there were any."""
+    terms = tuple(term for term in row.terms if term[0] not in names)
+    return row if len(terms) == len(row.terms) else Linear(0, terms)
 
 
 def choose_loops(alone: SingleStatement) -> StatementLoops:
     """Return the first candidate that preserves all dependences."""
     name, instances = alone.statement.name, alone.statement.domain
-    for rows, tiles in (*_vectorized_candidates(alone), *_reduction_candidates(alone)):
+    as_written = replace(alone, rows=_source_rows(alone))
+    for rows, tiles in (
+        *_vectorized_candidates(alone),
+        *_vectorized_candidates(as_written),
+        *_reduction_candidates(alone),
+    ):
         if alone.preserves_dependences(rows):
             return StatementLoops(name, instances, rows, tiles)
     return StatementLoops(name, instances, _plain_rows(alone))
+
+
+def _source_rows(alone: SingleStatement) -> Rows:
+    """Return the loops of the source that the outer loops do not determine; none if isl's rows
+    are the same."""
+    iterators = tuple(Linear.of(iterator) for _, iterator in alone.statement.iterators)
+    rows = remaining_rows(iterators, alone.outer, alone.statement)
+    return () if set(rows) == set(alone.rows) else rows
 
 
 Candidate = tuple[Rows, tuple[tuple[Linear, int], ...]]

@@ -1,33 +1,31 @@
-"""Schedule trees that users write, in isl's YAML: read, checked, and made with tiles and fusion."""
+"""Schedules that users write, as isl's YAML or JSCoP: read, checked, and made with tiles and
+fusion."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 from riselang.frontends.c.model.accumulators import replace_accumulators
 from riselang.frontends.c.model.dependences import Dependences, dependences
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.schedule.isl_input import find_unreadable
+from riselang.frontends.c.schedule.jscop import find_jscop, is_jscop
+from riselang.frontends.c.schedule.jscop_schedules import find_difference, read_jscop_schedule
 from riselang.support.errors import UserError
 
 SEPARATOR = "---"
 """The line between the trees of two regions."""
 MARK = "domain:"
 """What every tree has in it, and no name of a schedule."""
-_READ = (
-    "import sys, islpy as isl; isl.Schedule.read_from_str(isl.DEFAULT_CONTEXT, sys.stdin.read())"
-)
 FUSIONS = ("none", "smart", "max")
 """Separate loops for statements unless a dependence cycle connects them; isl's default; or shared
 loops wherever dependences permit it."""
 
 
 def is_schedule_text(schedule: str) -> bool:
-    return MARK in schedule
+    return is_jscop(schedule) or MARK in schedule
 
 
 def format_schedule(tree: Any) -> str:
@@ -49,7 +47,7 @@ def format_schedules(scops: Sequence[Scop], trees: Sequence[Any]) -> str:
 
 def read_schedule(scop: Scop, text: str) -> Any:
     """Return the tree of a region in a text; raise an error if it violates a dependence."""
-    tree = _find_schedule(scop, text)
+    tree = read_jscop_schedule(scop, text) if is_jscop(text) else _find_schedule(scop, text)
     if tree is None:
         raise UserError(
             f"no schedule has the domain of {scop.name}, {scop.schedule.get_domain().to_str()}; "
@@ -73,9 +71,14 @@ def region_for(scop: Scop, schedule: str) -> Scop:
     if schedule == "source" or scop.schedule is None:
         return scop
     replaced = replace_accumulators(scop)
-    if is_schedule_text(schedule) and _find_schedule(replaced, schedule) is None:
-        return scop
-    return replaced
+    return replaced if _fits(replaced, schedule) else scop
+
+
+def _fits(scop: Scop, schedule: str) -> bool:
+    """Whether a schedule is one for a region, or the name of one."""
+    if is_jscop(schedule):
+        return find_difference(scop, find_jscop(scop, schedule)) is None
+    return not is_schedule_text(schedule) or _find_schedule(scop, schedule) is not None
 
 
 def _documents(text: str) -> list[str]:
@@ -89,22 +92,12 @@ def _documents(text: str) -> list[str]:
 
 
 def _parse(text: str, number: int) -> Any:
-    if (reason := _reason_to_refuse(text)) is not None:
+    if (found := find_unreadable([("Schedule", text)])) is not None:
         raise UserError(
-            f"schedule {number} is not a schedule tree of isl ({reason}); --emit schedule writes "
+            f"schedule {number} is not a schedule tree of isl ({found[1]}); --emit schedule writes "
             "one"
         )
     return isl().Schedule.read_from_str(isl().DEFAULT_CONTEXT, text)
-
-
-@lru_cache(maxsize=64)
-def _reason_to_refuse(text: str) -> str | None:
-    """Return why isl cannot read a tree; None if it can. Some texts end isl's process."""
-    command = [sys.executable, "-P", "-c", _READ]
-    process = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-    if process.returncode == 0:
-        return None
-    return (process.stderr.strip().splitlines() or ["isl gives no reason"])[-1]
 
 
 def _check_order(scop: Scop, tree: Any) -> None:
