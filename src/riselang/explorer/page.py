@@ -35,6 +35,8 @@ class Page:
     data: dict[str, Any]
     tuning: Tuning | None = None
     """The search that found the strategy, to show as well."""
+    spaces: str = ""
+    """The iteration spaces of C loops, as HTML."""
 
     @cached_property
     def html(self) -> str:
@@ -47,6 +49,7 @@ class Page:
                 "title": html.escape(title),
                 "style": _read_asset("style.css"),
                 "tuning": "" if self.tuning is None else self.tuning.to_html(self.data),
+                "spaces": self.spaces,
                 "data": _to_json(self.data),
                 "script": f'(() => {{\n"use strict";\n{script}}})();',
             },

@@ -13,6 +13,7 @@ from riselang.rewrite.derivation import Derivation
 if TYPE_CHECKING:
     from riselang.api.traced import Traced
     from riselang.compiler.compilation import Compilation
+    from riselang.frontends.c.c_program import CProgram
     from riselang.rewrite.core import Strategy
     from riselang.support.config import Options
     from riselang.term.nodes import Term
@@ -45,6 +46,8 @@ class Subject:
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
     notes: tuple[str, ...] = ()
     """Remarks for the reader on how the program was loaded."""
+    loops: CProgram | None = None
+    """The C loops that it was lifted from."""
 
     def derivation(self) -> Derivation:
         """Rewrite the program; the derivation has no steps if nothing changes."""

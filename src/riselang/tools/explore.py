@@ -12,11 +12,13 @@ from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.support.progress import progress
 from riselang.tools.explore_sources import CLoops, read_subject
+from riselang.tools.inputs import parse_sizes
 
 if TYPE_CHECKING:
     from riselang.explorer.page import Page
     from riselang.explorer.subject import Subject
     from riselang.explorer.tuning_view import Tuning
+    from riselang.frontends.c.c_program import CProgram
 
 
 def explore_file(options: argparse.Namespace) -> None:
@@ -48,7 +50,8 @@ def make_page(options: argparse.Namespace, live: str | None = None) -> Page:
         data = explore_program(subject)
     if options.bench:
         data["speed"] = _measure_speed(options, subject)
-    return Page({**data, "live": live}, tuning)
+    spaces = "" if subject.loops is None else _draw_spaces(options, subject.loops)
+    return Page({**data, "live": live}, tuning, spaces)
 
 
 def _read_tuning(options: argparse.Namespace, subject: Subject) -> Tuning:
@@ -72,7 +75,15 @@ def _make_loops_page(options: argparse.Namespace, loops: CLoops, live: str | Non
     if options.tuning:
         raise UserError("--tuning is for patterns, but none of these C loops is lifted to one")
     with progress(f"exploring {options.file}"):
-        return Page({**explore_c_loops(loops.program, loops.source), "live": live})
+        data = explore_c_loops(loops.program, loops.source)
+        return Page({**data, "live": live}, spaces=_draw_spaces(options, loops.program))
+
+
+def _draw_spaces(options: argparse.Namespace, program: CProgram) -> str:
+    from riselang.explorer.iteration_spaces import draw_iteration_spaces
+
+    sizes = parse_sizes(options.size)
+    return draw_iteration_spaces(program.regions, program.schedule_trees(), sizes)
 
 
 def _output_path(options: argparse.Namespace) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -135,16 +135,22 @@ def _c_subject(options: argparse.Namespace) -> Subject | CLoops:
     from riselang.frontends.c.c_program import CProgram
     from riselang.frontends.c.file import CFile
     from riselang.frontends.c.lift.lifted_statements import lift_statements, select_statement
+    from riselang.frontends.c.schedule.user_schedules import region_for
     from riselang.support.config import default_options
+    from riselang.tools.c_files import choose_schedule
 
     text = decode_text(read_bytes(options.file), options.file)
     written = SourceText(options.file, "c", text.rstrip("\n"))
     scops = _read_scops(CFile.parse_text(text, options.file))
     statements = lift_statements(scops)
+    known = [scop for scop in scops if options.function in (None, scop.name)] or scops
+    schedule = choose_schedule(known, options)
+    regions = tuple(region_for(scop, schedule) for scop in known)
+    program = CProgram(
+        regions, default_options("affine").with_changes(float=options.float), schedule
+    )
     if not statements:
-        known = [scop for scop in scops if options.function in (None, scop.name)]
-        chosen_options = default_options("affine").with_changes(float=options.float)
-        return CLoops(CProgram(tuple(known or scops), chosen_options), written)
+        return CLoops(program, written)
     statement = select_statement(options.file, statements, options.function)
     kernel = term_kernel(
         statement.name, statement.term,
@@ -155,7 +161,7 @@ def _c_subject(options: argparse.Namespace) -> Subject | CLoops:
     others = [each.name for each in statements if each is not statement]
     notes = [f"{statement.tactic}, lifted from C"]
     notes += [f"others for --function: {', '.join(others)}"] if others else []
-    return make_subject(traced, written, {}, tuple(notes))
+    return replace(make_subject(traced, written, {}, tuple(notes)), loops=program)
 
 
 def _read_scops(file: CFile) -> list[Scop]:

@@ -18,7 +18,7 @@ from riselang.support.profiling import format_spans, record_spans, time_span
 from riselang.support.progress import progress
 from riselang.tools.bench import add_bench_options, bench
 from riselang.tools.benchcmp import add_benchcmp_options, benchcmp
-from riselang.tools.c_files import add_c_options, compile_c_file
+from riselang.tools.c_files import add_c_options, add_schedule_options, compile_c_file
 from riselang.tools.cache import add_cache_options, manage_cache
 from riselang.tools.cc.driver import SUMMARY as CC_SUMMARY
 from riselang.tools.cc.driver import run_driver
@@ -111,8 +111,8 @@ def _commands() -> tuple[_Command, ...]:
         _Command("derive", _derive, "rewrite a program with a strategy, step by step",
                  (add_derive_options, add_program_options, add_timing_option)),
         _Command("explore", _explore, "write an HTML page with every step and stage of a program",
-                 (add_explore_options, add_program_options, add_compiler_options,
-                  add_timing_option)),
+                 (add_explore_options, add_schedule_options, add_program_options,
+                  add_compiler_options, add_timing_option)),
         _Command("rules", _rules, "list the rewrite rules", (add_name_argument,)),
         _Command("strategies", _strategies, "list the schedules and strategies",
                  (add_name_argument,)),

@@ -160,7 +160,7 @@ function drawChips() {
 }
 
 function view(name) {
-  for (const each of ["program", "speed", "tuning"]) {
+  for (const each of ["program", "speed", "tuning", "spaces"]) {
     $(each).hidden = each !== name;
     $(`view-${each}`).setAttribute("aria-selected", String(each === name));
   }
@@ -240,11 +240,13 @@ function toggleCode() {
 }
 
 const IS_TUNED = $("tuning").childElementCount > 0;
+const HAS_SPACES = $("spaces").childElementCount > 0;
 const ACTIONS = {
   ArrowLeft: () => go(step - 1), ArrowRight: () => go(step + 1), Home: () => go(0), End: () => go(LAST),
   " ": play, d: toggleState, x: toggleCode, t: toggleTheme, "?": () => $("keys").showModal(),
   s: () => { if (DATA.speed) view($("speed").hidden ? "speed" : "program"); },
   u: () => { if (IS_TUNED) view($("tuning").hidden ? "tuning" : "program"); },
+  i: () => { if (HAS_SPACES) view($("spaces").hidden ? "spaces" : "program"); },
   Escape: () => keep(null),
 };
 for (let digit = 1; digit <= 9; digit++) ACTIONS[digit] = () => { if (digit <= STAGES.length) choose(digit - 1); };
@@ -273,6 +275,7 @@ $("help").addEventListener("click", () => $("keys").showModal());
 $("view-program").addEventListener("click", () => view("program"));
 $("view-speed").addEventListener("click", () => view("speed"));
 $("view-tuning").addEventListener("click", () => view("tuning"));
+$("view-spaces").addEventListener("click", () => view("spaces"));
 $("tuning").addEventListener("click", (event) => {
   const found = event.target.closest("[data-step]");
   if (!found) return;
@@ -298,6 +301,7 @@ addEventListener("resize", () => drawSteps(true));
 $("slider").max = LAST;
 if (DATA.speed) $("view-speed").hidden = false;
 $("view-tuning").hidden = !IS_TUNED;
+$("view-spaces").hidden = !HAS_SPACES;
 // The trials come first, unless the URL has a step.
 const isTuningFirst = IS_TUNED && !location.hash;
 drawChips();
