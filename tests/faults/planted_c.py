@@ -97,18 +97,6 @@ C_FAULTS = (
           "arith.SelectOp($condition, $first, $second)", "arith.SelectOp($condition, $second, $first)"),
     Fault("extents come from the innermost dimension", strided_arrays.emit_strides,
           "$lengths[$at + 1]", "$lengths[$at]"),
-    Fault("members are where the structure is", record_types._make_member,
-          "MemberOf($a, $b, $c, $d)", "MemberOf($a, $b, 0, $d)"),
-    Fault("steps between structures are lost", strided_arrays.emit_strides,
-          "$out.indices.emit_constant($step // $_)", "$out.indices.emit_constant(1)"),
-    Fault("a complex product adds what it subtracts", complex_arithmetic._product,
-          "_apply('-', $x, $y)", "_apply('+', $x, $y)"),
-    Fault("values that an assignment changes are not stored", record_expansion._conflicts,
-          "return True", "return False"),
-    Fault("initial values of globals are lost", globals._store,
-          "$array[$at] = $value", "$array[$at] = 0"),
-    Fault("a goto in nested loops leaves one", jump_removal._leaving_jumps,
-          "$jumps - {'break', 'continue'}", "$jumps & {'return'}"),
     Fault("an assignment that is a value is lost", ExpressionReader.read_assigned,
           """
           $reader.effects.append($statement)
@@ -132,6 +120,22 @@ C_FAULTS = (
           "next($name for $name in $left if $_)", "next($name for $name in $left if $name in $left)"),
 )  # fmt: skip
 
+DATA_FAULTS = (
+    Fault("members are where the structure is", record_types._make_member,
+          "MemberOf($a, $b, $c, $d)", "MemberOf($a, $b, 0, $d)"),
+    # The layout determines where elements are; emitted steps only where arrays end.
+    Fault("steps between structures are lost", strided_arrays.array_layout,
+          "$strides.insert(0, $step // $_)", "$strides.insert(0, 1)"),
+    Fault("a complex product adds what it subtracts", complex_arithmetic._product,
+          "_apply('-', $x, $y)", "_apply('+', $x, $y)"),
+    Fault("values that an assignment changes are not stored", record_expansion._conflicts,
+          "return True", "return False"),
+    Fault("initial values of globals are lost", globals._store,
+          "$array[$at] = $value", "$array[$at] = 0"),
+    Fault("a goto in nested loops leaves one", jump_removal._leaving_jumps,
+          "$jumps - {'break', 'continue'}", "$jumps & {'return'}"),
+)  # fmt: skip
+
 LIFTING_FAULTS = (
     Fault("stencils in place are lifted", structures._check_dependences,
           "not $own.is_empty()", "False"),
@@ -139,8 +143,9 @@ LIFTING_FAULTS = (
           "not $own.is_subset($_)", "False"),
     Fault("accumulators that are read elsewhere are lifted", structures._check_dependences,
           "any($_)", "False"),
-    Fault("iterations that are not a box are lifted", boxes._ranges_if_box,
-          "not $_.is_equal($points)", "False"),
+    # That domains are boxes is checked again with the conditions on parameters.
+    Fault("statements that run under a condition are lifted", boxes.check_runs_always,
+          "not $_.is_equal($_)", "False"),
     Fault("views begin with the first element", ViewBuilder._slice_function,
           "$builder.drop($first, $xs)", "$xs"),
     Fault("windows are read at their beginning", array_views.window_offsets,

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from fault import Fault, MisfitError
 from planted import FAULTS
-from planted_c import C_FAULTS, LIFTING_FAULTS
+from planted_c import C_FAULTS, DATA_FAULTS, LIFTING_FAULTS
 from planted_c_model import ACCUMULATOR_FAULTS, EMISSION_FAULTS, MODEL_FAULTS
 from planted_c_reading import JUMP_FAULTS, VALUE_FAULTS
 from source_patterns import edits
 
-READING_FAULTS = (*JUMP_FAULTS, *VALUE_FAULTS)
+READING_FAULTS = (*DATA_FAULTS, *JUMP_FAULTS, *VALUE_FAULTS)
 EVERY = [
     *FAULTS, *C_FAULTS, *LIFTING_FAULTS, *READING_FAULTS, *MODEL_FAULTS,
     *ACCUMULATOR_FAULTS, *EMISSION_FAULTS,

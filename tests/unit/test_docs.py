@@ -15,7 +15,6 @@ from generate import DOCS, FILES, PICTURES, generated_with_pictures, page_paths,
 from making import pattern_reference, patterns, pictures, rules
 from making.pages import PageError, blocks, render
 from riselang.rewrite.derivation_checks import law_status
-from riselang.rewrite.glossary import format_conditions, format_rule
 from riselang.rewrite.reports import LawStatus
 from riselang.rewrite.rule import Rule
 from riselang.support.errors import UserError
@@ -54,12 +53,7 @@ def test_output_without_code_that_prints_it_is_rejected(tmp_path: Path) -> None:
 
 def status_on_the_page(rule: Rule) -> LawStatus:
     """What the page says of a law that it has; others are proved, and at night all of them."""
-    cells = (
-        f"`{format_rule(rule)}`",
-        f"`{rule.law}`",
-        format_conditions(rule),
-        rule.permission.value,
-    )
+    cells = rules.without_status(rule)
     start = "".join(f"| {cell.replace('|', chr(92) + '|')} " for cell in cells)
     rows = [line for line in RULES_PAGE.read_text().splitlines() if line.startswith(start)]
     return LawStatus(rows[0][len(start) :].strip(" |"), "") if rows else law_status(rule)

@@ -179,7 +179,7 @@ def test_workers_may_be_killed_at_any_time(tmp_path: Path) -> None:
 
     def kill(client: Any) -> None:
         nonlocal kills
-        while not ended.wait(source.uniform(0.5, 2.0)):
+        while kills < 20 and not ended.wait(source.uniform(0.5, 2.0)):
             pids = list(client.run(os.getpid, on_error="ignore").values())
             if len(pids) > 1:
                 os.kill(source.choice(pids), signal.SIGKILL)
@@ -189,7 +189,7 @@ def test_workers_may_be_killed_at_any_time(tmp_path: Path) -> None:
 
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 1000}),
-        local_cluster(3) as (_, client),
+        local_cluster(3) as (cluster, client),
     ):
         killer = threading.Thread(target=kill, args=[client])
         killer.start()
@@ -197,6 +197,7 @@ def test_workers_may_be_killed_at_any_time(tmp_path: Path) -> None:
             rounds = 0
             while kills < 20:
                 rounds += 1
+                cluster.scale(3)  # Dask gives up workers that end while they start.
                 (tmp_path / str(rounds)).mkdir()
                 result = tune(client, tmp_path / str(rounds))
                 assert [trial.status for trial in result.trials] == ["measured"] * len(SIZES)
