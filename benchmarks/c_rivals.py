@@ -83,9 +83,9 @@ class Contest:
         Arguments of rivals are converted before the clock starts, and those of ours after.
         """
         working = [a.copy() if isinstance(a, np.ndarray) else a for a in self._arguments]
-        passed = [_passed(v, a) for v, a in zip(self._scop.inputs, working, strict=True)]
+        given = [passed(v, a) for v, a in zip(self._scop.inputs, working, strict=True)]
         calls = {"ours": partial(self._ours, *working)}
-        calls |= {rival: partial(call, *passed) for rival, call in self._rivals.items()}
+        calls |= {rival: partial(call, *given) for rival, call in self._rivals.items()}
         arrays = [
             (source, target) for source, target in zip(self._arguments, working, strict=True)
             if isinstance(source, np.ndarray)
@@ -141,7 +141,7 @@ def _made(scop: Scop, sizes: Mapping[str, int]) -> list[Any]:
     return made
 
 
-def _passed(variable: Variable, argument: Any) -> Any:
+def passed(variable: Variable, argument: Any) -> Any:
     if isinstance(argument, np.ndarray):
         return ctypes.c_void_p(argument.ctypes.data)
     kinds = {"float32": ctypes.c_float, "float64": ctypes.c_double, "int32": ctypes.c_int32}

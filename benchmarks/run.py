@@ -29,6 +29,7 @@ HELPERS = {
     "run", "timing", "hand_written", "reporting", "pages", "charts", "rivals", "blas_rivals",
     "in_halide", "model_rivals", "c_rivals", "compile_cases", "compile_programs", "gallery_loops",
     "gallery_more_loops", "gallery_jax", "table", "sketches", "tuning", "ranks",
+    "polybench",
 }  # fmt: skip
 BENCHMARKS = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in HELPERS)
 
