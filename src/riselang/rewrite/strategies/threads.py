@@ -55,7 +55,7 @@ class _ParallelOutermost(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         steps: tuple[Step, ...] = ()
         # From the inside out: a copy that becomes a map moves what it reads.
-        for path in sorted(outermost_maps(term), key=len, reverse=True):
+        for path in sorted(_outermost_loops(term), key=len, reverse=True):
             strategy = _parallel_if_large(subterm_at(term, path))
             if strategy is None:
                 continue
@@ -69,13 +69,23 @@ class _ParallelOutermost(Strategy):
 
 
 def outermost_maps(program: Term) -> Iterator[Path]:
-    """Yield the paths of maps that are in no other loop, and of arrays that are copied to memory.
+    """Yield the paths of maps that are in no other loop.
 
-    Arrays that such a loop reads are computed in it, so they are not searched, except what a copy
-    reads. A scatter computes its indices and values in blocks, so they are computed in parallel
-    only if this takes long.
+    Arrays that such a loop reads are computed in it, so they are not searched. A scatter computes
+    its indices and values in blocks, so they are computed in parallel only if this takes long.
     """
-    stack: list[tuple[Path, Term, bool]] = [((), program, _has_stored_results(program))]
+    return _search_loops(program, has_copies=False)
+
+
+def _outermost_loops(program: Term) -> Iterator[Path]:
+    """Yield the paths of the outermost maps, and of arrays that are copied to memory, which several
+    cores do faster than one; what a copy reads is searched, too."""
+    return _search_loops(program, has_copies=this_machine().cores > 1)
+
+
+def _search_loops(program: Term, *, has_copies: bool) -> Iterator[Path]:
+    has_copied_results = has_copies and _has_computed_results(program)
+    stack: list[tuple[Path, Term, bool]] = [((), program, has_copied_results)]
     while stack:
         path, term, is_stored = stack.pop()
         if isinstance(term, Lambda | DepLambda):
@@ -97,7 +107,7 @@ def outermost_maps(program: Term) -> Iterator[Path]:
             in_memory = pattern_arguments(term, "toMem") is not None
             if is_stored and not in_memory and is_copy(term):
                 yield path
-            is_kept = in_memory and this_machine().cores > 1
+            is_kept = in_memory and has_copies
             is_result = is_stored and pattern_arguments(term, "let", "tuple") is not None
             stack += [
                 (place, each, is_kept or (is_result and not _is_value(term, each)))
@@ -122,12 +132,12 @@ def is_copy(term: Term) -> bool:
     return isinstance(term.type, ArrayType)
 
 
-def _has_stored_results(program: Term) -> bool:
-    """Whether results that are copies are parallelized: not that of a program that is nothing else,
-    which has a strategy of its own if it is a transposition."""
+def _has_computed_results(program: Term) -> bool:
+    """Whether a program is more than a copy, which has a strategy of its own if it is a
+    transposition."""
     while isinstance(program, Lambda | DepLambda):
         program = program.children[0]
-    return this_machine().cores > 1 and not is_copy(program)
+    return not is_copy(program)
 
 
 def _is_value(let: Term, part: Term) -> bool:
