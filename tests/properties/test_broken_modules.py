@@ -15,7 +15,7 @@ from riselang.tools import rise, rise_opt
 from support.broken_modules import MODULES
 from support.fuzzing import Ran, seeds
 from support.small_runs import run_small
-from support.tool_runs import called, limited
+from support.tool_runs import SECONDS, called, limited
 
 pytestmark = pytest.mark.rotating(3)
 
@@ -48,7 +48,7 @@ def check_module(text: str, seed: int) -> int:
     """What is accepted is printed and read back, and runs."""
     if "stablehlo." in text:
         return 0  # rise-opt lets MLIR read it, and has the generic form
-    with limited(5):
+    with limited(SECONDS):
         module = parse_module(text)
         printed = module_text(module)
         again = parse_module(printed)

@@ -15,7 +15,7 @@ from riselang.tools import rise
 from support.broken_notation import NOTATION
 from support.fuzzing import Ran, seeds
 from support.small_runs import run_small
-from support.tool_runs import called, limited
+from support.tool_runs import SECONDS, called, limited
 
 pytestmark = pytest.mark.rotating(3)
 
@@ -42,7 +42,7 @@ def test_broken_notation_is_rejected_with_a_location(
 def check_program(text: str, seed: int) -> int:
     """What is accepted is printed and read back, formatted once and for all, and runs."""
     count = 0
-    with limited(5):
+    with limited(SECONDS):
         for definition in parse_program(text, "file.rise"):
             assert parse_term(show_term(definition.term)) == definition.term, text
             count += run_small(definition.term, seed)

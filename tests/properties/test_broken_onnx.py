@@ -12,10 +12,9 @@ import riselang as rl
 from support.broken_onnx import arguments_for, broken_model
 from support.fuzzing import Ran, seeds
 from support.random_onnx import onnx
-from support.tool_runs import limited
+from support.tool_runs import SECONDS, limited
 
 pytestmark = pytest.mark.rotating(3)
-SECONDS = 10.0
 
 
 @seeds(200, nightly=2000, fuzzed=50_000, batch=100)

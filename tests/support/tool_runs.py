@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-SECONDS = 5.0
-"""How long a tool may take for a broken file."""
+SECONDS = 20.0
+"""How long a tool may take, in seconds of the CPU: far more than it needs on a slow machine, so
+that only hangs exceed it."""
 Tool = Callable[[Sequence[str]], None]
 
 

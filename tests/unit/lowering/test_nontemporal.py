@@ -53,8 +53,9 @@ def test_machine_code_has_such_stores_and_a_fence(
     assert all(each in code or (each == "lock" and "mfence" in code) for each in instructions)
 
 
-def test_a_fence_follows_parallel_loops() -> None:
+def test_a_fence_follows_parallel_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     """One for all iterations: a thread that ends orders its stores by itself."""
+    monkeypatch.setenv("RISE_NUM_THREADS", "2")
     with assume_machine(Machine(16, 32, cores=2)):
         text = loaded(VECTORS.format(4, "mapPar", 4)).trace().lower().as_text("llvm")
     assert text.count("fence seq_cst") == 1

@@ -96,7 +96,8 @@ def test_more_threads_than_cores_is_a_note(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("RISE_NUM_THREADS", "1000")
     (finding,) = doctor_checks.threads()
     assert finding.state is State.NOTE
-    assert finding.detail == f"1000 on {available_cores()} cores: more threads than cores"
+    cores = available_cores()
+    assert finding.detail == f"1000 on {cores} core{'s' * (cores != 1)}: more threads than cores"
 
 
 def test_settings_have_a_value_and_an_origin(monkeypatch: pytest.MonkeyPatch) -> None:
