@@ -16,9 +16,13 @@ from riselang.support.machine import Machine
 CACHES = ((1, 32 << 10), (2, 1 << 20), (3, 8 << 20))
 MACHINES: Mapping[str, Machine] = {
     "Neoverse N1": Machine(16, 32, multiplies_by_lanes=True, caches=((1, 64 << 10), *CACHES[1:])),
-    "AVX2": Machine(32, 16, caches=CACHES, reads_stored_lines=True),
+    "AVX2": Machine(32, 16, caches=CACHES, reads_stored_lines=True, nontemporal_speedup=1.25),
     "AVX-512": Machine(
-        64, 32, caches=((1, 48 << 10), (2, 2 << 20), (3, 8 << 20)), reads_stored_lines=True
+        64,
+        32,
+        caches=((1, 48 << 10), (2, 2 << 20), (3, 8 << 20)),
+        reads_stored_lines=True,
+        nontemporal_speedup=1.25,
     ),
 }
 UNCACHED = replace(MACHINES["AVX2"], caches=((1, 0), (2, 0), (3, 0)))

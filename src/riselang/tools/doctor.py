@@ -87,6 +87,8 @@ def _measure() -> None:
          f"{measurement.vector_fmas_per_cycle:g} vector multiply-adds per cycle"),
         ("memory", f"{figures.bandwidth / 1e9:.1f} GB/s read and written by one core, or "
          f"{measurement.bytes_per_cycle:g} bytes per cycle"),
+        ("nontemporal", f"a large stencil is {measurement.nontemporal_speedup:g} times as fast "
+         "with nontemporal stores"),
         ("caches", format_caches(measurement.caches)),
     )  # fmt: skip
     for name, detail in rates:

@@ -7,7 +7,8 @@ of one cycle each.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from riselang.api.entry import loads
 from riselang.support.benchmarking import time_interleaved
 from riselang.support.machine import (
     Measurement,
+    assume_machine,
     cpu_identity,
     reported_cache_sizes,
     this_machine,
@@ -36,6 +38,11 @@ SMALLEST_BYTES, LARGEST_BYTES = 8 << 10, 64 << 20
 LATENCY_FACTORS = {1: 1.5, 2: 3.0, 3: 2.0}
 """By level, how many times its latency loads may take that a cache still holds: translations of
 addresses, and other programs in a shared cache, make loads slower before it is full."""
+STENCIL_PROGRAM = """fun((x : (N + 2).(N + 2).f32),
+  x |> map(slide(3, 1)) |> slide(3, 1) |> map(transpose) |> map(map(fun(w,
+    w |> join |> reduce(add, 0.0)))))"""
+STENCIL_LENGTH = 4096
+"""The number of rows and columns of the grid that stencils are measured on: 64 MiB."""
 WARM_UP_CALLS = 4
 REPETITIONS = 15
 
@@ -50,6 +57,8 @@ class MachineFigures:
     """Operations on `f32` per second."""
     bandwidth: float
     """Bytes of memory read and written per second."""
+    nontemporal_speedup: float
+    """The time of a stencil divided by its time with nontemporal stores."""
     caches: Mapping[int, int]
     """Bytes by level; levels that the measurement did not find are missing."""
 
@@ -57,18 +66,21 @@ class MachineFigures:
 def measure_machine(repetitions: int = REPETITIONS) -> MachineFigures:
     """Measure a core; other programs that run at the same time make the results worse."""
     sizes = _chase_sizes()
-    with progress("measuring this machine", len(sizes) + 3) as steps:
+    with progress("measuring this machine", len(sizes) + 4) as steps:
         clock = _measure_clock(repetitions)
         steps.advance()
         operations = operations_per_second(repetitions, CHAIN_REPEATS // 4)
         steps.advance()
         bandwidth = memory_bandwidth(repetitions, threads=1)
         steps.advance()
+        speedup = _measure_nontemporal_speedup(repetitions)
+        steps.advance()
         latencies: list[float] = []
         for size in sizes:
             latencies.append(_measure_latency(size, repetitions))
             steps.advance()
-    return MachineFigures(clock, operations, bandwidth, find_cache_sizes(sizes, latencies))
+    caches = find_cache_sizes(sizes, latencies)
+    return MachineFigures(clock, operations, bandwidth, speedup, caches)
 
 
 def as_measurement(figures: MachineFigures) -> Measurement:
@@ -88,6 +100,7 @@ def as_measurement(figures: MachineFigures) -> Measurement:
         tuple(sorted(caches.items())),
         round(figures.operations / vector_operations, 2),
         round(figures.bandwidth / figures.clock, 2),
+        round(figures.nontemporal_speedup, 2),
     )
 
 
@@ -152,6 +165,23 @@ def _measure_latency(bytes: int, repetitions: int) -> float:
     for _ in range(min(WARM_UP_CALLS, 1 + lines // CHASE_REPEATS)):
         call()
     return _least_seconds(call, repetitions) / CHASE_REPEATS
+
+
+def _measure_nontemporal_speedup(repetitions: int) -> float:
+    """Measure a stencil as it is scheduled for machines with and without fast nontemporal stores,
+    whose results the caches are assumed not to hold."""
+    x = np.ones((STENCIL_LENGTH + 2,) * 2, np.float32)
+    calls: list[tuple[Callable[[], object], int]] = []
+    for speedup in (0.5, 2.0):
+        machine = replace(
+            this_machine(), nontemporal_speedup=speedup, cores=1, caches=((1, 0), (2, 0), (3, 0))
+        )
+        out = np.empty((STENCIL_LENGTH,) * 2, np.float32)
+        with assume_machine(machine):
+            compiled = loads(STENCIL_PROGRAM, name="measure.rise").main.lower(x).compile()
+        calls.append((partial(compiled, x, out=out), 1))
+    plain, nontemporal = time_interleaved(calls, repetitions)
+    return min(plain) / min(nontemporal)
 
 
 def _load_program(text: str) -> Any:

@@ -49,7 +49,7 @@ def test_reported_sizes_are_more_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     reported = {1: 48 * KIB, 2: 2048 * KIB}
     monkeypatch.setattr(machine_measurement, "reported_cache_sizes", lambda: reported)
     measured = {1: 32 * KIB, 2: 512 * KIB, 3: 8192 * KIB}
-    result = as_measurement(MachineFigures(3e9, 192e9, 12e9, measured))
+    result = as_measurement(MachineFigures(3e9, 192e9, 12e9, 1.25, measured))
     assert result.caches == ((1, 48 * KIB), (2, 512 * KIB), (3, 8192 * KIB))
     assert result.bytes_per_cycle == 4
 
@@ -57,9 +57,10 @@ def test_reported_sizes_are_more_exact(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_measurement_is_used_until_it_is_removed(capsys: pytest.CaptureFixture[str]) -> None:
     before = machine.this_machine()
     caches = ((1, 16 * KIB), (2, 256 * KIB), (3, 4096 * KIB))
-    machine.write_measurement(Measurement(machine.cpu_identity(), caches, 1.5, 3.0))
+    machine.write_measurement(Measurement(machine.cpu_identity(), caches, 1.5, 3.0, 0.75))
     measured = machine.this_machine()
     assert (measured.caches, measured.vector_fmas_per_cycle) == (caches, 1.5)
+    assert measured.nontemporal_speedup == 0.75
     assert measured.vector_bytes == before.vector_bytes
     rise.main(["doctor", "--forget"])
     assert machine.this_machine() == before
@@ -72,6 +73,7 @@ VALID = {
     "caches": [[1, 1 << 14]],
     "vector_fmas_per_cycle": 1.0,
     "bytes_per_cycle": 4.0,
+    "nontemporal_speedup": 1.25,
 }
 
 
@@ -86,6 +88,7 @@ VALID = {
         {"bytes_per_cycle": float("nan")},
         {"vector_fmas_per_cycle": 1e9},
         {"bytes_per_cycle": None},
+        {"nontemporal_speedup": 0.0},
     ],
 )
 def test_a_measurement_that_cannot_be_right_is_not_used(change: dict[str, object]) -> None:
@@ -102,10 +105,12 @@ def test_this_machine_is_measured(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine_measurement, "LARGEST_BYTES", 64 << 10)
+    monkeypatch.setattr(machine_measurement, "STENCIL_LENGTH", 512)
     figures = measure_machine(repetitions=2)
     assert figures.clock > 1e8
     assert figures.operations > figures.clock / 4
     assert figures.bandwidth > 1e7
+    assert figures.nontemporal_speedup > 0.01
     monkeypatch.setattr(machine_measurement, "measure_machine", lambda: figures)
     rise.main(["doctor", "--measure"])
     assert capsys.readouterr().out.endswith(f"kept in {machine.measurement_path()}\n")
@@ -117,7 +122,7 @@ def test_results_that_cannot_be_kept_are_refused(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("RISE_CACHE_DIR", str(tmp_path / "file" / "below"))
-    figures = MachineFigures(3e9, 192e9, 12e9, {})
+    figures = MachineFigures(3e9, 192e9, 12e9, 1.25, {})
     monkeypatch.setattr(machine_measurement, "measure_machine", lambda: figures)
     with pytest.raises(SystemExit):
         rise.main(["doctor", "--measure"])

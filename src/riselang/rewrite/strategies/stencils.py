@@ -350,13 +350,13 @@ def _schedule_nest(nest: ScalarNest, numbers: StencilNumbers, *, is_large: bool)
 
 def _should_bypass_caches(nest: ScalarNest) -> bool:
     """Whether results are so large, and their rows have such lengths, that nontemporal stores are
-    faster."""
+    faster on this machine."""
     machine, bytes = this_machine(), bytes_of(nest.element)
     has_aligned_rows = nest.lengths[-1].constant * bytes % CACHE_LINE_BYTES == 0
     one_thread = NONTEMPORAL_FACTOR * machine.cache_bytes(2)
     most = max(one_thread, machine.cache_bytes(3) // 2)
     is_large = nest.elements.constant * bytes >= min(one_thread * machine.cores, most)
-    return machine.reads_stored_lines and has_aligned_rows and is_large
+    return machine.nontemporal_speedup > 1 and has_aligned_rows and is_large
 
 
 def _should_pair_slices(nest: ScalarNest, lanes: int) -> bool:
