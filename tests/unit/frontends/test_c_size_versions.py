@@ -40,6 +40,15 @@ def test_caches_that_are_fast_enough() -> None:
     assert cached_bytes(replace(MACHINES["AVX2"], caches=caches)) == 8 << 20
     assert cached_bytes(replace(MACHINES["AVX2"], caches=caches[:2])) == 2 << 20
     assert cached_bytes(replace(MACHINES["AVX-512"], caches=caches)) == 48 << 10
+    assert cached_bytes(replace(MACHINES["AVX-512"], caches=caches), in_planes=True) == 1 << 20
+
+
+@pytest.mark.parametrize(("name", "largest"), [("heat-3d", 40), ("jacobi-2d", 64)])
+def test_planes_need_not_stay_in_the_fastest_cache(name: str, largest: int) -> None:
+    caches = ((1, 2 * 8 * 16**3), (2, 2 * 8 * 40**3), (3, 32 << 20))
+    with assume_machine(replace(MACHINES["AVX-512"], caches=caches)):
+        text = make_program([model(kernel(name))], Options("affine"), "isl").c_text()
+    assert f"(n <= {largest})" in text
 
 
 def test_statements_share_loops_only_if_arrays_leave_the_cache() -> None:

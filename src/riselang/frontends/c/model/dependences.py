@@ -1,7 +1,8 @@
 """Exact dependence analysis with isl.
 
 Two statement instances depend on each other if both access an element and one of them writes it.
-Data-dependent accesses are assumed to happen.
+Data-dependent accesses are assumed to happen. The order of two updates of an element that commute
+(`commuting_updates.py`) does not matter, but they must not run at the same time.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from functools import lru_cache
 from typing import Any
 
 from riselang.frontends.c.emit.isl_ast import PARALLEL_MARK
+from riselang.frontends.c.model.commuting_updates import commuting_operation
 from riselang.frontends.c.model.isl_text import isl, within_limits
 from riselang.frontends.c.model.scop import ModelStatement, Scop
-from riselang.frontends.c.parse.syntax import Access, Variable
+from riselang.frontends.c.parse.syntax import Access, Assign, Variable
 from riselang.support.lazy import cached_property
 
 MOST_OPERATIONS = 2_000_000
@@ -31,10 +33,17 @@ class Dependences:
     """The second overwrites what the first read."""
     output: Any
     """The second overwrites what the first wrote."""
+    commuting: Any = None
+    """Pairs of these that may run in either order; None if there are none."""
 
     @cached_property
     def all(self) -> Any:
         return self.flow.union(self.anti).union(self.output).coalesce()
+
+    @cached_property
+    def ordered(self) -> Any:
+        """All pairs whose first instance must run before the second."""
+        return self.all if self.commuting is None else self.all.subtract(self.commuting).coalesce()
 
 
 def read_relation(scop: Scop) -> Any:
@@ -75,7 +84,35 @@ def _compute_dependences(scop: Scop) -> Dependences:
         _dependences_between(written, read, scop),
         _dependences_between(read, written, scop),
         _dependences_between(written, written, scop),
+        _commuting_pairs(scop, written),
     )
+
+
+def _commuting_pairs(scop: Scop, written: Any) -> Any:
+    """Return the pairs of instances that update an element by the same operation, and of which none
+    reads as an operand what the other writes; None if no statement is such an update."""
+    operations = {each: commuting_operation(each) for each in scop.statements}
+    kinds = {kind for kind in operations.values() if kind is not None}
+    if not kinds:
+        return None
+
+    def is_operand(statement: ModelStatement, access: Access) -> bool:
+        body = statement.body
+        is_target = isinstance(body, Assign) and access == body.target
+        return operations[statement] is None or not is_target
+
+    pairs = isl().UnionMap(f"{scop.prefix}{{ }}")
+    for kind in kinds:
+        updates = _union_access_relation(
+            scop,
+            is_write=True,
+            accepts=lambda statement, _, kind=kind: operations[statement] == kind,
+        )
+        pairs = pairs.union(_dependences_between(updates, updates, scop))
+    operands = _union_access_relation(scop, is_write=False, accepts=is_operand)
+    for sources, sinks in ((written, operands), (operands, written)):
+        pairs = pairs.subtract(_dependences_between(sources, sinks, scop))
+    return None if pairs.is_empty() else pairs
 
 
 def _dependences_between(sources: Any, sinks: Any, scop: Scop, kills: Any = None) -> Any:

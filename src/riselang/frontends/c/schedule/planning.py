@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from riselang.frontends.c.emit.loop_vectorization import is_vectorizable
 from riselang.frontends.c.model.dependences import Dependences
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import ModelStatement, Scop
 from riselang.frontends.c.schedule.dependence_queries import (
     dependence_edges,
+    is_parallel,
     preserves_dependences,
     simultaneous_dependences,
     strongly_connected_components,
@@ -24,6 +26,7 @@ from riselang.frontends.c.schedule.plan import (
     SharedLoops,
     StatementLoops,
     build_plan_schedule,
+    collect_statement_loops,
 )
 from riselang.frontends.c.schedule.rows import NoRows, Rows, ScheduledNest, schedule_nests
 from riselang.frontends.c.schedule.size_versions import (
@@ -64,16 +67,17 @@ def plan_schedules(scop: Scop, pairs: Dependences) -> list[Any]:
     If another plan is faster for arrays that stay in a cache, the first tree contains both.
     """
     try:
-        nests = schedule_nests(scop, _compute_isl_schedule(scop, pairs))
-        large = _plan_nests(scop, nests, pairs.all, stays_in_cache=False)
-        small = _plan_nests(scop, nests, pairs.all, stays_in_cache=True)
+        nests = schedule_nests(scop, _compute_isl_schedule(scop, pairs, pairs.ordered))
+        large = _plan_nests(scop, nests, pairs.ordered, stays_in_cache=False)
+        small = _plan_nests(scop, nests, pairs.ordered, stays_in_cache=True)
     except (NoRows, NoPlan):
         return []
     schedule = build_plan_schedule(scop, large)
     small_schedule = build_plan_schedule(scop, small)
     if small_schedule.to_str() == schedule.to_str():
         return [schedule]
-    sizes = sizes_up_to(scop, cached_bytes(this_machine()))
+    in_planes = all(nest.shared > MAX_TILED_LOOPS for nest in nests if len(nest.rows) > 1)
+    sizes = sizes_up_to(scop, cached_bytes(this_machine(), in_planes=in_planes))
     return (
         [schedule]
         if sizes is None
@@ -86,14 +90,15 @@ def outer_parallel_schedule(scop: Scop, pairs: Dependences) -> Any:
     context = isl().DEFAULT_CONTEXT
     context.set_schedule_outer_coincidence(1)
     try:
-        return _compute_isl_schedule(scop, pairs)
+        return _compute_isl_schedule(scop, pairs, pairs.all)
     finally:
         context.set_schedule_outer_coincidence(0)
 
 
-def _compute_isl_schedule(scop: Scop, pairs: Dependences) -> Any:
-    """Compute isl's own schedule: statements are separate unless they form a dependence cycle."""
-    order, near = pairs.all, pairs.flow.union(pairs.anti)
+def _compute_isl_schedule(scop: Scop, pairs: Dependences, order: Any) -> Any:
+    """Compute isl's own schedule, which preserves an order: statements are separate unless they
+    form a dependence cycle."""
+    near = pairs.flow.union(pairs.anti)
     if max(len(statement.iterators) for statement in scop.statements) >= MIN_DEEP_LOOPS:
         order = order.subtract(order.apply_range(order)).coalesce()
         near = near.intersect(order)
@@ -181,15 +186,21 @@ def _plan_cycle(part: _PlanPart) -> Plan:
         plan = _plan_under_loops(part, choice)
         if plan is not None:
             return plan
+    if part.shared >= 1 or all(part.rows[name] for name in part.names):
+        plan = _plan_interchanged(part) or _plan_under_loops(part, OUTERMOST_LOOP)
+        if plan is not None:
+            return plan
     raise NoPlan
 
 
 SharedLoopChoice = tuple[tuple[int, int], ...]
 """Rows of a band that become shared loops, by position, and the tile sizes."""
+OUTERMOST_LOOP: SharedLoopChoice = ((0, 1),)
 
 
 def _shared_loop_choices(part: _PlanPart) -> Iterator[SharedLoopChoice]:
-    """Yield the possible shared loops around statements in a dependence cycle, the best first."""
+    """Yield the possible shared loops around statements in a dependence cycle, the best first; if
+    all are invalid, they share the outermost loop."""
     shared = min(part.shared, *(len(part.rows[name]) for name in part.names))
     deepest = _deepest_statements(part)
     keeps_registers = any(alone.reuses_elements(row) for alone in deepest for row in alone.rows[1:])
@@ -205,8 +216,6 @@ def _shared_loop_choices(part: _PlanPart) -> Iterator[SharedLoopChoice]:
         for inner in range(shared):
             if all(alone.reads_contiguously(alone.rows[inner]) for alone in deepest):
                 yield from _tiled_choices(inner, shared, INTERLEAVED_REDUCTIONS)
-    if shared >= 1 or all(part.rows[name] for name in part.names):
-        yield ((0, 1),)
 
 
 def _tiled_choices(inner: int, shared: int, size: int) -> Iterator[SharedLoopChoice]:
@@ -246,7 +255,7 @@ def _plan_under_loops(part: _PlanPart, choice: SharedLoopChoice) -> Plan | None:
         pairs,
         part.stays_in_cache,
     )
-    is_last = len(choice) == 1 and choice[0] == (0, 1)
+    is_last = choice == OUTERMOST_LOOP
     is_separable = is_last or len(
         strongly_connected_components(part.names, dependence_edges(pairs))
     ) == len(part.names)
@@ -257,6 +266,52 @@ def _plan_under_loops(part: _PlanPart, choice: SharedLoopChoice) -> Plan | None:
         {name: added[name][position] for name in part.names} for position in range(len(choice))
     ]
     return SharedLoops(tuple(rows), body)
+
+
+def _plan_interchanged(part: _PlanPart) -> Plan | None:
+    """Return the plan in which the deepest statements share another of their loops instead of the
+    outermost one, along which they access contiguous elements: that one is vectorized inside; None
+    if it is invalid or cannot be vectorized."""
+    moved = [
+        alone
+        for alone in _deepest_statements(part)
+        if len(alone.rows) > 1
+        and is_vectorizable(alone.statement)
+        and alone.is_contiguous(alone.rows[0])
+    ]
+    for position in range(1, min((len(alone.rows) for alone in moved), default=1)):
+        rows = {alone.statement.name: _move_inwards(alone.rows, position) for alone in moved}
+        if not all(
+            is_parallel(part.scop, part.pairs, {name: (*part.outer[name], *rows[name])})
+            for name in rows
+        ):
+            continue
+        interchanged = replace(part, rows={**part.rows, **rows}, shared=min(part.shared, 1))
+        plan = _plan_under_loops(interchanged, OUTERMOST_LOOP)
+        if plan is not None and all(_is_vectorized(part, plan, name) for name in rows):
+            return plan
+    return None
+
+
+def _move_inwards(rows: Rows, position: int) -> Rows:
+    """Return rows with the one at a position first, and the first one last."""
+    others = tuple(row for at, row in enumerate(rows) if at not in (0, position))
+    return (rows[position], *others, rows[0])
+
+
+def _is_vectorized(part: _PlanPart, plan: Plan, name: str) -> bool:
+    """Whether a statement has an innermost loop of its own, apart from those that are unrolled, and
+    accesses contiguous elements along it."""
+    statement = part.scop.find_statement(name)
+    for loops, outer in collect_statement_loops(plan):
+        if loops.statement != name:
+            continue
+        own = loops.rows[: len(loops.rows) - len(loops.tiles)]
+        around = (*part.outer[name], *outer)
+        alone = SingleStatement(part.scop, statement, around, loops.rows, None)
+        if not own or not alone.is_contiguous(own[-1]):
+            return False
+    return True
 
 
 def _plan_independent_first(part: _PlanPart) -> Plan | None:

@@ -3,18 +3,22 @@
 The loops become Python code, in which the names of the C program are numbered (`_Variables`). It
 executes each statement's accesses: every read records which instance wrote the element. Two orders
 are equivalent if the same instances run once each, every read sees the same instance, and every
-element is last written by the same one.
+element is last written by the same one. Consecutive updates of an element that commute count as one
+write by all of these instances.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from random import Random
+from typing import Any, NamedTuple
 
 from riselang.frontends.c.emit.isl_expressions import operation_name, read_number
+from riselang.frontends.c.model.commuting_updates import commuting_operation
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.linear import Linear, Quotient
 from riselang.frontends.c.model.scop import ModelStatement, Scop
+from riselang.frontends.c.parse.syntax import Assign
 
 MAX_INSTANCES = 60_000
 """The limit on executed instances, over all sizes."""
@@ -98,6 +102,16 @@ class _Variables:
         return self._known.setdefault(name, f"v{len(self._known)}")
 
 
+class _Updated(NamedTuple):
+    """The instances that updated an element by a commuting operation, in any order."""
+
+    operation: str
+    start: int
+    """The number of what wrote the element before them."""
+    sum: int
+    """The sum of their keys, which are random."""
+
+
 class _DataFlow:
     """The accesses of statements, as functions of their iterators and of parameters."""
 
@@ -109,8 +123,19 @@ class _DataFlow:
             for access, subscript in statement.access_relations.items()
             if subscript.indices is None
         }
-        self._reads = {s.name: self._elements(s, s.reads) for s in scop.statements}
+        self._operations = {s.name: commuting_operation(s) for s in scop.statements}
+        self._reads = {s.name: self._elements(s, self._operands(s)) for s in scop.statements}
         self._writes = {s.name: self._elements(s, s.writes) for s in scop.statements}
+        self._numbers: dict[Any, int] = {}
+        self._keys: dict[Any, int] = {}
+        self._random = Random(0)
+
+    def _operands(self, statement: ModelStatement) -> Any:
+        """Return what a statement reads, without the element of a commuting update."""
+        if self._operations[statement.name] is None:
+            return statement.reads
+        assert isinstance(statement.body, Assign)
+        return statement.reads - {statement.body.target}
 
     def _elements(self, statement: ModelStatement, accesses: Any) -> Any:
         parts: list[str] = []
@@ -141,9 +166,27 @@ class _DataFlow:
             name, point = instance
             sources = tuple(last.get(element) for element in reads[name](*point))
             seen.setdefault(instance, []).append(sources)
+            operation = self._operations[name]
             for element in writes[name](*point):
-                last[element] = instance
+                previous = last.get(element)
+                last[element] = (
+                    instance
+                    if operation is None
+                    else self._add_update(operation, previous, instance)
+                )
         return seen, last
+
+    def _add_update(self, operation: str, previous: Any, instance: Any) -> _Updated:
+        """Return the writer of an element after an update, which is the same in any order of
+        commuting ones."""
+        if not isinstance(previous, _Updated) or previous.operation != operation:
+            previous = _Updated(operation, self._number(previous), 0)
+        key = self._keys.setdefault(instance, self._random.getrandbits(64))
+        return previous._replace(sum=previous.sum + key)
+
+    def _number(self, writer: Any) -> int:
+        """Return the number of a writer: others that contain it stay small."""
+        return self._numbers.setdefault(writer, len(self._numbers))
 
 
 def _format_linear(linear: Linear, variables: _Variables) -> str:

@@ -162,7 +162,7 @@ def is_faithful(scop: Scop, tree: Any) -> bool:
     known = dependences(scop)
     if known is None:
         return True
-    pairs = known.all.apply_domain(order).apply_range(order)
+    pairs = known.ordered.apply_domain(order).apply_range(order)
     if pairs.is_empty():
         return True
     pair_map = isl().Map.from_union_map(pairs)

@@ -25,15 +25,16 @@ CACHE_SHARE = 4
 """A quarter of the last cache holds arrays; the rest is for other data and other cores."""
 
 
-def cached_bytes(machine: Machine) -> int:
+def cached_bytes(machine: Machine, *, in_planes: bool = False) -> int:
     """Return the number of bytes of arrays that stay in a cache that delivers them as fast as loops
     read them.
 
     With vectors of 64 bytes, only the L1 cache does. With vectors of 32 bytes, rows in a cache of
-    level 3 take as long as in L1.
+    level 3 take as long as in L1. If loops compute one plane after another, they read most elements
+    while these are in L1, so L2 is fast enough.
     """
     if machine.vector_bytes >= LONG_VECTOR_BYTES:
-        return machine.cache_bytes(1)
+        return machine.cache_bytes(2 if in_planes else 1)
     return max(machine.cache_bytes(2), machine.cache_bytes(3) // CACHE_SHARE)
 
 

@@ -131,10 +131,11 @@ def _format_pair(violated: Any) -> tuple[str, str]:
 
 
 def violated_dependences(pairs: Dependences, tree: Any) -> Any:
-    """Return the dependences whose second instance does not run after the first."""
+    """Return the dependences whose second instance does not run after the first, except for those
+    that may run in either order."""
     times = tree.get_map()
-    later = times.lex_lt_union_map(times)
-    return pairs.all.subtract(later)
+    violated = pairs.all.subtract(times.lex_lt_union_map(times))
+    return violated if pairs.commuting is None else violated.subtract(pairs.commuting)
 
 
 def make_schedule(scop: Scop, fusion: str, tile_sizes: Sequence[int]) -> Any:
