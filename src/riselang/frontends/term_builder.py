@@ -344,9 +344,10 @@ class Builder:
 
     def store_if_computed(self, value: Node) -> Node:
         """Store a value that is read often in memory, unless reading it is free."""
-        return value if build.is_view_node(value) else self.to_mem(value)
+        return value if build.is_view_node(_indexed_array(value)) else self.to_mem(value)
 
 
+RESHAPING_PATTERNS = (pattern_registry.SPLIT, pattern_registry.JOIN)
 MAX_EXACT_INTEGER = 2**53
 """Integers up to this one are exact as f64."""
 
@@ -365,8 +366,15 @@ def _converted_literal(value: Node, type: ScalarType) -> float | None:
 
 
 def drop_to_mem(node: Node) -> Node:
-    """Drop a `toMem` whose value is stored anyway."""
-    return node.arguments[0] if _is_application_of(node, pattern_registry.TO_MEM) else node
+    """Drop a `toMem` whose value is stored anyway, perhaps with more or fewer dimensions."""
+    if _is_application_of(node, pattern_registry.TO_MEM):
+        return node.arguments[0]
+    if any(_is_application_of(node, each) for each in RESHAPING_PATTERNS):
+        assert isinstance(node, build.Application)
+        (stored,) = node.arguments
+        value = drop_to_mem(stored)
+        return node if value is stored else replace(node, arguments=(value,))
+    return node
 
 
 def drop_widening(node: Node) -> Node | None:
@@ -407,6 +415,17 @@ def scalar_of(type: RiseType) -> RiseType:
 
 def is_split(node: Node) -> TypeGuard[build.Application]:
     return _is_application_of(node, pattern_registry.SPLIT)
+
+
+def _indexed_array(node: Node) -> Node:
+    """Return the array whose element at constant indices a node is."""
+    while _is_application_of(node, pattern_registry.AT):
+        index, array = node.arguments
+        is_clamped = _is_application_of(index, pattern_registry.CLAMP_IDX)
+        if not is_clamped or not isinstance(index.arguments[-1], build.Constant):
+            break
+        node = array
+    return node
 
 
 def _is_application_of(node: Node, spec: PatternSpec) -> TypeGuard[build.Application]:

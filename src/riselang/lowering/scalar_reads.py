@@ -57,6 +57,10 @@ def is_direct_step(op: Operation) -> bool:
     return is_plain_step(op) and not isinstance(op, codegen.ListOp) and not has_computed_index(op)
 
 
+def _is_padding_at_end(op: Operation, path: Path) -> bool:
+    return isinstance(op, codegen.PadConstOp) and op.left.data == Nat.const(0)
+
+
 class ScalarReads(FunctionInlining):
     """Reads the scalars at the ends of access paths."""
 
@@ -109,7 +113,8 @@ class ScalarReads(FunctionInlining):
     def prefetch_path(self, op: ViewOp, path: Path, builder: Builder) -> None:
         """Prefetch the element some iterations ahead of `path`, if it is stored in a buffer.
 
-        At the end of the array, this is an element after it: a prefetch never fails.
+        At the end of the array, or in padding after it, this is an element after it: a prefetch
+        never fails.
         """
         distance = op.size("d")
         for name in sorted(distance.variables - self.bounds.keys()):
@@ -118,7 +123,8 @@ class ScalarReads(FunctionInlining):
                 "the shapes of the arrays; specify its value"
             )
             raise op_error(op, problem)
-        end = self.follow_direct(op.source, (as_index(path[0]) + distance, *path[1:]))
+        later = (as_index(path[0]) + distance, *path[1:])
+        end = self.follow_direct(op.source, later, _is_padding_at_end)
         if end is not None:
             element = element_of(rise_type_of(op.source))
             self.prefetch(*end, prefetch_locality(element, distance), builder)

@@ -42,6 +42,20 @@ def run_at(strategy: Strategy, term: Term, path: Path, part: Term, setting: Sett
 
 
 @dataclass(frozen=True, repr=False)
+class AtPath(Strategy):
+    """Applies the strategy to the subterm at a path."""
+
+    path: Path
+    strategy: Strategy
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        return run_at(self.strategy, term, self.path, subterm_at(term, self.path), setting)
+
+    def __str__(self) -> str:
+        return str(self.strategy)
+
+
+@dataclass(frozen=True, repr=False)
 class FirstSuccess(Strategy):
     """Applies the strategy to the first subterm, in some order, where it succeeds."""
 

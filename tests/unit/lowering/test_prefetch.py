@@ -154,3 +154,23 @@ func.func @fetched(%out: memref<8xf32>, %x: memref<8xf32>) {
     assert outcome.code == 1
     assert "fetched.mlir:5:5" in outcome.errors
     assert "the size w is not determined by the shapes of the arrays" in outcome.errors
+
+
+PADDED = """fun((x : 4.30.f32), x |> {} |> split(8) |> mapSeq(fun(rows,
+  rows |> prefetch(2) |> mapSeq(fun(row, row |> mapSeq(fun(e, e + e)))))))"""
+
+
+@pytest.mark.parametrize(
+    ("padding", "count"),
+    [("padConst(0, 4, generate(fun((i : idx[30]), 0.0)))", 1),
+     ("padConst(4, 0, generate(fun((i : idx[30]), 0.0)))", 0)],
+)  # fmt: skip
+def test_an_array_with_padding_at_its_end_is_fetched(padding: str, count: int) -> None:
+    """An address after the array fails no prefetch; those before it would need a condition."""
+    program = loaded(PADDED.format(padding))
+    assert len(fetches(program)) == count
+    x = np.random.default_rng(0).random((4, 30), np.float32)
+    zeros = np.zeros_like(x)
+    parts = (x, zeros) if count else (zeros, x)
+    expected = 2 * np.concatenate(parts)
+    assert np.array_equal(program(x).reshape(8, 30), expected)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import lcm
+from typing import Any
 
 import numpy as np
 import pytest
 
+import riselang as rl
 from riselang.api.kernel import TermKernel
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Strategy
@@ -27,6 +29,7 @@ from riselang.rewrite.strategies.tiles import MatmulShape
 from riselang.rewrite.traversals import top_down
 from riselang.support.machine import Machine, assume_machine
 from riselang.term.nodes import Lambda
+from support.machines import MACHINES as KNOWN_MACHINES
 from support.pairwise import combined, each_once
 
 pytestmark = pytest.mark.rotating(2)
@@ -435,8 +438,14 @@ def test_columns_in_the_second_cache_are_packed_if_many_tiles_read_them() -> Non
     machine = Machine(64, 32, caches=LARGE_CACHE)
     few, many, near = (
         MatmulShape(rows, size, size, 4, has_stored_columns=True)
-        for rows, size in ((32, 128), (256, 128), (256, 32))
+        for rows, size in ((16, 128), (256, 128), (256, 32))
     )
+    # The lines of rows at distances of 512 bytes share sets of the first cache.
+    crowded, spread = (
+        MatmulShape(32, size, size, 4, has_stored_columns=True) for size in (128, 160)
+    )
+    assert choose_tiles(crowded, machine).is_packed
+    assert not choose_tiles(spread, machine).is_packed
     assert not choose_tiles(few, machine).is_packed
     assert choose_tiles(many, machine).is_packed
     assert not choose_tiles(near, machine).is_packed
@@ -539,3 +548,27 @@ def test_sizes_that_are_not_known_are_taken_for_large_ones() -> None:
     assert shape.symbolic == {"rows"}
     assert (shape.rows, shape.columns, shape.depth) == (1024, 5, 4)
     assert str(contraction()) == "contraction()"
+
+
+def test_small_matrices_of_any_size_have_tiles_of_their_own() -> None:
+    """Columns that do not fill a tile are multiplied in narrower ones, not padded."""
+    with assume_machine(KNOWN_MACHINES["AVX-512"]):
+        kernel = matmul_of_any_size("f64")
+        text = kernel.lower().explain().splitlines()[0]
+        small = text.partition("fewer: ")[2]
+        assert "right elements: tiles of" in small
+        notation = kernel.lower().as_text("notation")
+        assert "block |> transpose |> prefetch(" in notation
+        for rows, depth, columns in [(9, 1, 1), (10, 5, 31), (17, 9, 47), (33, 80, 97), (9, 7, 64)]:
+            source = np.random.default_rng(columns)
+            a, b = source.random((rows, depth)), source.random((depth, columns))
+            expected = matmul_of_any_size("f64", strategy="none")(a, b)
+            assert kernel(a, b).tobytes() == expected.tobytes()
+
+
+def matmul_of_any_size(scalar: str, strategy: str | None = None) -> Any:
+    text = f"""fun((a : N.K.{scalar}, b : K.M.{scalar}), a |> map(fun(row,
+      b |> transpose |> map(fun(column, zip(row, column) |> map(mult) |> reduce(add, 0))))))"""
+    kernel: Any = rl.loads(text, name="program.rise", strategy=strategy).main
+    kernel.symbolic = True
+    return kernel

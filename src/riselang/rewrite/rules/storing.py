@@ -29,6 +29,20 @@ def store_between() -> None:
     The named value is computed and stored for all elements before the loop that uses it."""
 
 
+@law("f : s -> t, g : t -> u, x : n.s")
+def fuse_stored_rows() -> None:
+    """x |> map(f) |> toMem(heap) |> map(g)
+    ~> x |> map(fun(e, let y = f(e) |> toMem(heap); g(y)))
+
+    Each row is stored just before it is used, and stays in a cache meanwhile."""
+
+
+@law("f : s -> t, g : t -> u, x : n.s")
+def fuse_stored_rows_in_parallel() -> None:
+    """x |> mapPar(f) |> toMem(heap) |> map(g)
+    ~> x |> mapPar(fun(e, let y = f(e) |> toMem(heap); g(y)))"""
+
+
 @rule("x : n.s, z : m.t, f : s -> t -> u, g : s -> u -> v")
 def store_inner_reductions(term: Term) -> Bindings:
     """x |> map(fun(e, z |> map(fun(c, g(e, f(e, c))))))

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import gcd
+from typing import overload
 
 from riselang.dialects.rise.types import ArrayType, RiseType
 from riselang.nat import Nat
@@ -70,7 +71,7 @@ from riselang.rewrite.strategies.skinny_matmul import (
     streamed_rows,
     streamed_tiles,
 )
-from riselang.rewrite.strategies.tile_costs import square_lanes
+from riselang.rewrite.strategies.tile_costs import columns_are_nearest, square_lanes
 from riselang.rewrite.strategies.tile_sizes import (
     FEW_ROWS,
     ROWS_AT_ONCE,
@@ -83,13 +84,17 @@ from riselang.rewrite.strategies.tile_sizes import (
 from riselang.rewrite.strategies.tiles import MIN_PARALLEL_PRODUCTS, MatmulShape, Tiles
 from riselang.rewrite.strategies.transposition import TransposeMostInSquares
 from riselang.rewrite.term_parts import pattern_arguments
-from riselang.rewrite.traversals import argument, function, inside
+from riselang.rewrite.traversals import argument, body, function, inside
 from riselang.support.machine import this_machine
 from riselang.term.nodes import Term
 
 GROUPS = (4, 3, 2, 1)
 """The number of rows that are read together when columns are packed: at most as many as a cache
 holds lines at addresses that differ by a power of two."""
+
+
+PACKED_ROWS_AHEAD = 16
+"""How many rows before it is packed a row is prefetched."""
 
 
 def strategy_for_tiles(tiles: Tiles) -> Strategy:
@@ -102,13 +107,11 @@ def strategy_for_tiles(tiles: Tiles) -> Strategy:
             rows_ahead=tiles.rows_ahead, columns_ahead=tiles.columns_ahead,
             packs_rows=tiles.packs_rows, packs_columns=tiles.is_packed,
         )  # fmt: skip
-        if tiles.is_packed:
+        if not tiles.peels_columns:
             return multiply
-        # Columns that do not fill a tile are padded when they are packed.
-        multiply_others = column_tiles(
-            tiles.rows, tiles.columns, tiles.lanes, in_parallel=False, packs_rows=False
-        )
-        peel = PeelColumns(tiles.columns, multiply, multiply_others, multiply_others)
+        padded = replace(tiles, columns=tiles.lanes).narrower
+        multiply_others, multiply_padded = map(strategy_for_tiles, (tiles.narrower, padded))
+        peel = PeelColumns(tiles.columns, multiply, multiply_others, multiply_padded)
         return try_(parallel_as_map) >> peel
     if tiles.is_streamed:
         return streamed_tiles(
@@ -235,7 +238,10 @@ def column_tiles(
     that do not fill a tile form smaller ones. Packed rows and columns are prefetched `rows_ahead`
     and `columns_ahead` products before they are used. Rows are packed unless `packs_rows` is False,
     and columns unless `packs_columns` is False."""
-    pack_columns = store_in_each_iteration(pack_vectors_of_each_block(lanes)) @ loop(1)
+    pack_block = pack_vectors_of_each_block(lanes)
+    if columns_ahead:
+        pack_block >>= _fetch_copied_rows(PACKED_ROWS_AHEAD)
+    pack_columns = store_in_each_iteration(pack_block) @ loop(1)
     steps = [
         try_(parallel_as_map),
         choice(tile_columns_with_matrix(columns), tile_columns(columns)),
@@ -247,6 +253,13 @@ def column_tiles(
     if rows_ahead or columns_ahead:
         steps.append(fetch_operands(columns, rows_ahead, columns_ahead))
     return seq(*steps, (parallel() if in_parallel else sequential()) @ loop(1))
+
+
+def _fetch_copied_rows(distance: int) -> Strategy:
+    """Prefetch the rows of each block that `pack_vectors_of_each_block` copies: each of them is on
+    another page of a large matrix, where the prefetchers of a CPU do not follow."""
+    rows = argument(argument(argument(argument(fetch_ahead(distance)))))
+    return function(argument(body(rows)))
 
 
 HAS_ADJACENT_ROWS = Guard("the rows are the columns of a stored array", is_row_major)
@@ -421,25 +434,51 @@ def _schedule_few_rows(product: Product, shape: MatmulShape) -> MatmulSchedule:
 def _schedule_by_products(
     shapes: Sequence[MatmulShape], product: Product, setting: Setting
 ) -> MatmulSchedule:
-    """Choose tiles for large and for small matrices; only large ones are multiplied in parallel."""
-    groups = [[each for each in shapes if each.is_parallel is large] for large in (True, False)]
-    schedules = [
-        _schedule_tiles(choose_common_tiles(group, this_machine(), ahead=setting.precompute))
-        for group in groups
+    """Choose tiles for large and for small matrices; only large ones are multiplied in parallel.
+
+    If sizes are symbolic, right matrices that stay in the L1 cache have tiles of their own.
+    """
+    machine = this_machine()
+    large = [each for each in shapes if each.is_parallel]
+    near = [each for each in shapes if each not in large and columns_are_nearest(each, machine)]
+    others = [each for each in shapes if each not in large and each not in near]
+    near_schedule, other_schedule, large_schedule = (
+        _schedule_tiles(choose_common_tiles(group, machine, ahead=setting.precompute))
         if group
-    ]
-    if len(schedules) == 1:
-        return schedules[0]
-    return _choose_by_size(product.products, MIN_PARALLEL_PRODUCTS, "multiplications", *schedules)
+        else None
+        for group in (near, others, large)
+    )
+    _, columns, depth = product.sizes
+    most_near = machine.cache_bytes(1) // 2 // shapes[0].bytes
+    small_schedule = _choose_by_size(
+        columns * depth, most_near + 1, "right elements", other_schedule, near_schedule
+    )
+    chosen = _choose_by_size(
+        product.products, MIN_PARALLEL_PRODUCTS, "multiplications", large_schedule, small_schedule
+    )
+    assert chosen is not None, "a multiplication has a typical shape"
+    return chosen
 
 
 def _schedule_tiles(tiles: Tiles) -> MatmulSchedule:
     return MatmulSchedule(str(tiles), strategy_for_tiles(tiles))
 
 
+@overload
 def _choose_by_size(
     size: Nat, least: int, unit: str, large: MatmulSchedule, small: MatmulSchedule
-) -> MatmulSchedule:
+) -> MatmulSchedule: ...
+@overload
+def _choose_by_size(
+    size: Nat, least: int, unit: str, large: MatmulSchedule | None, small: MatmulSchedule | None
+) -> MatmulSchedule | None: ...
+def _choose_by_size(
+    size: Nat, least: int, unit: str, large: MatmulSchedule | None, small: MatmulSchedule | None
+) -> MatmulSchedule | None:
+    """Choose one of two schedules, when the program runs if the size is known only then; if there
+    is only one, or both are the same, choose that."""
+    if large is None or small is None or large == small:
+        return large or small
     if size.is_constant:
         return large if size.constant >= least else small
     description = f"at least {least} {unit}: {large.description}; fewer: {small.description}"

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 
 from riselang.dialects.rise.types import ScalarType, is_float
 from riselang.nat import Nat
-from riselang.rewrite.combinators import choice, repeat, seq, try_
+from riselang.rewrite.combinators import Guard, choice, repeat, seq, try_
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
 from riselang.rewrite.normal_forms import data_flow_normal_form
 from riselang.rewrite.paths import Trail, format_path, path_of_trail, subterm_at, written_paths
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusion
-from riselang.rewrite.rules.functions import name_stored
+from riselang.rewrite.rules.functions import inline_let, name_stored
 from riselang.rewrite.side_conditions import may_reorder
 from riselang.rewrite.strategies.accumulated_rows import (
     accumulated_rows,
@@ -53,6 +53,7 @@ from riselang.rewrite.strategies.skinny_matmul import (
     reductions_in_lanes,
     streamed_reductions,
 )
+from riselang.rewrite.strategies.stored_rows import fuse_stored_rows_with_readers
 from riselang.rewrite.strategies.threads import parallel_outermost
 from riselang.rewrite.strategies.tile_sizes import ROWS_AT_ONCE, columns_per_thread
 from riselang.rewrite.strategies.tiles import MIN_PARALLEL_PRODUCTS, MatmulShape
@@ -61,7 +62,7 @@ from riselang.rewrite.strategies.transposed_copies import (
     result_of,
     transpose_result,
 )
-from riselang.rewrite.term_parts import pattern_arguments
+from riselang.rewrite.term_parts import is_free_to_read, pattern_arguments
 from riselang.rewrite.traversals import argument, everywhere, function, normalize, run_at, top_down
 from riselang.support.counts import format_count
 from riselang.support.machine import Machine, this_machine
@@ -433,6 +434,16 @@ def _is_row_sums(term: Term) -> bool:
     return match_row_sums(term) is not None
 
 
+def _names_view(term: Term) -> bool:
+    """Whether a term is a let whose value is read without computing or loading indices."""
+    arguments = pattern_arguments(term, "let")
+    return (
+        arguments is not None
+        and is_free_to_read(arguments[0])
+        and not has_pattern(arguments[0], *GATHERS)
+    )
+
+
 # Maps are not fused with each other, except that elementwise operations on the results of a matrix
 # multiplication become its epilogue, and rows are fused with the only map that reads them.
 _fuse_rows = try_(normalize(FuseShiftedRows()))
@@ -441,6 +452,8 @@ _fuse_epilogues = everywhere(FuseEpilogue(_is_matmul))
 # A stored array that a computation reads is bound by a let, so that it is not a part of the
 # computation.
 _name_stored = everywhere(name_stored)
+# A let whose value is only a view of such an array would copy it.
+_inline_views = try_(everywhere(Guard("its value is a view", _names_view) >> inline_let))
 # The results of a matrix multiplication inside a loop are stored before the loop uses them.
 _split_matmuls = repeat(top_down(KernelFission(_is_matmul)))
 # So are sums of computed rows: those that are computed where they are read need strided loads.
@@ -452,6 +465,7 @@ _prepare_computations = seq(
     try_(_fuse_epilogues),
     _split_row_sums,
     _name_stored,
+    _inline_views,
 )
 
 
@@ -462,7 +476,9 @@ def prepare_computations() -> Strategy:
 
 
 _schedule_computations = _prepare_computations >> choice(
-    ScheduleComputations() >> try_(parallel_outermost()), parallel_outermost(), transpose_result()
+    seq(ScheduleComputations(), try_(fuse_stored_rows_with_readers()), try_(parallel_outermost())),
+    parallel_outermost(),
+    transpose_result(),
 )
 schedule_program = choice(select_sorted >> try_(_schedule_computations), _schedule_computations)
 

@@ -62,7 +62,6 @@ from riselang.rewrite.strategies.gpu_scans import (
 from riselang.rewrite.strategies.gpu_stored_attention import RecoverAttention
 from riselang.rewrite.strategies.gpu_stored_operands import (
     AlignOperands,
-    AtPath,
     ReadStoredRows,
     SplitDepth,
     StoreOperands,
@@ -78,6 +77,7 @@ from riselang.rewrite.strategies.matmul_shapes import bytes_of, length_of, match
 from riselang.rewrite.strategies.transposed_copies import result_of
 from riselang.rewrite.term_parts import has_cost, is_free_to_read, pattern_arguments
 from riselang.rewrite.traversals import (
+    AtPath,
     argument,
     everywhere,
     function,

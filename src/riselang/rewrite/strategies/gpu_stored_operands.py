@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from riselang.rewrite.combinators import Identity, seq, try_
-from riselang.rewrite.core import Failure, Path, Result, Setting, Strategy, Success
-from riselang.rewrite.paths import subterm_at
+from riselang.rewrite.core import Failure, Result, Setting, Strategy, Success
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion
 from riselang.rewrite.rules.functions import hoist_from_map, inline_free_let, name_stored
 from riselang.rewrite.rules.lowering import not_stored
@@ -19,23 +18,11 @@ from riselang.rewrite.strategies.gpu_tensor_cores import (
 )
 from riselang.rewrite.strategies.matmul_shapes import match_product
 from riselang.rewrite.term_parts import is_free_to_read, pattern_arguments
-from riselang.rewrite.traversals import argument, normalize, run_at
+from riselang.rewrite.traversals import AtPath, argument, normalize
 from riselang.term.nodes import Term
 
 LET_BODY = (1, 0)
 fuse_sums = try_(normalize(reduce_map_fusion))
-
-
-@dataclass(frozen=True, repr=False)
-class AtPath(Strategy):
-    path: Path
-    strategy: Strategy
-
-    def run(self, term: Term, setting: Setting) -> Result:
-        return run_at(self.strategy, term, self.path, subterm_at(term, self.path), setting)
-
-    def __str__(self) -> str:
-        return str(self.strategy)
 
 
 @dataclass(frozen=True, repr=False)

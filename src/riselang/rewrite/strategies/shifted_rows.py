@@ -91,7 +91,7 @@ def _reader_of_rows(term: Term) -> Path | None:
     computed = pattern_arguments(value, MAP.name)
     if computed is None or not has_cost(computed[0]) or not isinstance(function, Lambda):
         return None
-    path = _only_reader(function.body) if _has_many_rows(value.type) else None
+    path = path_of_only_reader(function.body) if _has_many_rows(value.type) else None
     return None if path is None else (*BODY, *path)
 
 
@@ -104,7 +104,7 @@ def _has_many_rows(type: RiseType) -> bool:
     return is_large and isinstance(type.element.element, ScalarType)
 
 
-def _only_reader(body: Term) -> Path | None:
+def path_of_only_reader(body: Term) -> Path | None:
     """The path of the only map that reads variable 0, outside of loops: all of its operands do."""
     path: Path = ()
     index = 0

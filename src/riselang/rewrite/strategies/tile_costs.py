@@ -7,6 +7,8 @@ better.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from riselang.rewrite.strategies.tiles import MatmulShape, Tiles
 from riselang.support.machine import Machine
 
@@ -32,14 +34,18 @@ transposed in registers; two elements if it is larger."""
 MAX_STORED_ROWS, SCATTERED_STORE = 16, 24
 """The number of rows that can be written alternately to memory, and the cycles of a store
 otherwise."""
-PADDED_LOAD = 50
-"""The cycles of a load that may be partly out of bounds, in the loop of a reduction."""
 FIRST_CACHE_VECTOR, SECOND_CACHE_VECTOR, FAR_COLUMNS = 0.15, 0.6, 24
 """The cycles by which an iteration of a reduction is longer if its columns are not contiguous: for
 each vector of a matrix in the L1 or L2 cache; otherwise divided by the number of vectors, since
 longer pieces are faster."""
+CROWDED_VECTOR, CROWDED_BYTES = 1.2, 512
+"""The same for each vector of a matrix that is not in the L1 cache, if its rows start at distances
+that are multiples of so many bytes: their lines share few sets of the L1 cache."""
 HIDDEN_LOADS = 12
 """The number of loads of an iteration that take a cycle on CPUs that need prefetches."""
+SYMBOLIC_TILE = 140
+"""The cycles of a tile that are spent on addresses and conditions, if sizes are known only at run
+time."""
 LATENCY = 5
 """The latency of an addition to an accumulator in cycles, plus one."""
 FROM_SECOND_CACHE, FROM_THIRD_CACHE = 64, 32
@@ -94,6 +100,14 @@ def estimate_cycles(
 ) -> float:
     """Estimate the cycles of the core with the most work; `ahead` means that columns are packed
     beforehand."""
+    remainder = shape.columns % tiles.columns
+    if tiles.peels_columns and remainder:
+        others = estimate_cycles(tiles.narrower, replace(shape, columns=remainder), machine)
+        if remainder == shape.columns:
+            return others
+        return others + estimate_cycles(
+            tiles, replace(shape, columns=shape.columns - remainder), machine
+        )
     column_tiles = ceil_div(shape.columns, tiles.columns)
     pieces = ceil_div(column_tiles, tiles.piece) if tiles.piece else 1
     copies: float = 0 if ahead else _column_copy_cycles(tiles, shape, machine)
@@ -150,19 +164,20 @@ def _tile_cycles(tiles: Tiles, rows: int, shape: MatmulShape, machine: Machine) 
         iteration += _stall_cycles(tiles, shape, machine)
     else:
         iteration += _scattered_column_cycles(tiles, shape, machine)
-        if shape.columns % tiles.columns:
-            iteration += PADDED_LOAD * vectors
     chunks = ceil_div(shape.depth, tiles.depth or shape.depth)
     store = _store_cycles(tiles, shape, machine)
-    return shape.depth * iteration + store * rows * vectors * chunks
+    control = SYMBOLIC_TILE if shape.symbolic else 0
+    return shape.depth * iteration + store * rows * vectors * chunks + control
 
 
 def _scattered_column_cycles(tiles: Tiles, shape: MatmulShape, machine: Machine) -> float:
     """Estimate how many cycles the columns of a matrix that is not packed add to an iteration."""
     if not is_prefetched(machine) or not columns_are_near(shape, machine):
         return FAR_COLUMNS / tiles.vectors
-    is_nearest = columns_are_nearest(shape, machine)
-    return tiles.vectors * (FIRST_CACHE_VECTOR if is_nearest else SECOND_CACHE_VECTOR)
+    if columns_are_nearest(shape, machine):
+        return tiles.vectors * FIRST_CACHE_VECTOR
+    is_crowded = shape.columns * shape.bytes % CROWDED_BYTES == 0
+    return tiles.vectors * (CROWDED_VECTOR if is_crowded else SECOND_CACHE_VECTOR)
 
 
 def _store_cycles(tiles: Tiles, shape: MatmulShape, machine: Machine) -> int:

@@ -27,6 +27,8 @@ from riselang.rewrite.strategies.tile_costs import (
 from riselang.rewrite.strategies.tiles import MatmulShape, Tiles
 from riselang.support.machine import Machine
 
+CALL_CYCLES = 2500
+"""The cycles of a call besides the multiplication, which matter for small matrices."""
 MIN_PACKED_TILES = 2
 """The minimum number of tiles that must use the same columns for packing to pay."""
 MAX_TILES_IN_PLACE = 8
@@ -92,7 +94,7 @@ def choose_common_tiles(
         )
     )
     costs = [
-        [estimate_cycles(tiles, each, machine, ahead=ahead) for tiles in candidates]
+        [CALL_CYCLES + estimate_cycles(tiles, each, machine, ahead=ahead) for tiles in candidates]
         for each in shapes
     ]
     totals = [
@@ -180,7 +182,9 @@ def _candidates(shape: MatmulShape, machine: Machine, *, ahead: bool) -> Iterato
             if shape.symbolic and is_packed and is_prefetched(machine) and not ahead:
                 # Blocks and chunks would be chosen for sizes that are known.
                 in_place = replace(tiles, block=0, is_transposed=False, packs_rows=False)
-                if "depth" not in shape.symbolic and _rows_are_near(shape, machine):
+                is_small = shape.has_stored_rows and not shape.is_parallel
+                is_shallow = "depth" not in shape.symbolic and _rows_are_near(shape, machine)
+                if is_small or is_shallow:
                     yield replace(in_place, columns_ahead=_columns_ahead(tiles.columns, shape))
                 if _are_both_read_in_place(tiles, shape):
                     yield replace(in_place, loads_rows_in_vectors=False, is_packed=False)

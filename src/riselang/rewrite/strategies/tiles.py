@@ -96,6 +96,20 @@ class Tiles:
         return self.block == 0 and not self.is_streamed
 
     @property
+    def peels_columns(self) -> bool:
+        """Whether columns that do not fill a tile are multiplied in narrower tiles, if their number
+        is known only at run time. Otherwise they are padded when they are packed."""
+        return self.is_by_columns and not self.is_packed
+
+    @property
+    def narrower(self) -> Tiles:
+        """The tiles for columns that do not fill these: half as wide, and packed with padding if
+        they are narrower than a vector."""
+        if self.vectors == 1:
+            return replace(self, is_packed=True, is_parallel=False)
+        return replace(self, columns=self.vectors // 2 * self.lanes)
+
+    @property
     def vectors(self) -> int:
         return self.columns // self.lanes
 
