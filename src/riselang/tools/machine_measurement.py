@@ -178,7 +178,8 @@ def _measure_nontemporal_speedup(repetitions: int) -> float:
         )
         out = np.empty((STENCIL_LENGTH,) * 2, np.float32)
         with assume_machine(machine):
-            compiled = loads(STENCIL_PROGRAM, name="measure.rise").main.lower(x).compile()
+            program: Any = loads(STENCIL_PROGRAM, name="measure.rise")
+            compiled = program.main.lower(x).compile()
         calls.append((partial(compiled, x, out=out), 1))
     plain, nontemporal = time_interleaved(calls, repetitions)
     return min(plain) / min(nontemporal)

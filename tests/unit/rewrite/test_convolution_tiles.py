@@ -28,7 +28,7 @@ from riselang.term.contraction import contract
 from riselang.term.nodes import Term, subterms
 from support.rewriting import inner, refused, rewritten
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 CONVOLUTION = """fun((
     k : {rows}.{columns}.{features}.{kernels}.f32, x : {n}.{h}.{w}.{features}.f32),
@@ -213,3 +213,14 @@ def test_the_default_takes_it() -> None:
     found = recognized_computations(contract(convolution(sizes)), Setting("contract"))
     assert [each.description.partition(" of ")[0] for each in found] == ["windows"]
     check(sizes, DEFAULT)
+
+
+@pytest.mark.parametrize(
+    ("size", "kernels", "tile"), [(56, 64, (14, 2)), (14, 256, (14, 2)), (7, 512, (7, 2))]
+)
+def test_tiles_wait_little_for_kernels(size: int, kernels: int, tile: tuple[int, int]) -> None:
+    """A tile of many windows reads few kernels, and a block of them fits the L2 cache."""
+    machine = Machine(64, 32, caches=((1, 32 << 10), (2, 1 << 20), (3, 8 << 20)))
+    shape = WindowShape((size,), size, kernels, (3, 3, kernels), 4)
+    tiles = choose_window_tiles(shape, machine)
+    assert (tiles.rows, tiles.vectors) == tile

@@ -134,6 +134,11 @@ def let_of_let() -> None:
     """let y = (let z = a; b(z)); f(y) ~> let z = a; let y = b(z); f(y)"""
 
 
+@law("a : u, b : u -> t")
+def let_before_store() -> None:
+    """(let z = a; b(z)) |> toMem(heap) ~> let z = a; b(z) |> toMem(heap)"""
+
+
 # Parts of functions
 
 

@@ -38,9 +38,29 @@ def fuse_stored_rows() -> None:
 
 
 @law("f : s -> t, g : t -> u, x : n.s")
+def fuse_stored_rows_in_sequence() -> None:
+    """x |> mapSeq(f) |> toMem(heap) |> map(g)
+    ~> x |> mapSeq(fun(e, let y = f(e) |> toMem(heap); g(y)))"""
+
+
+@law("f : s -> t, g : t -> u, x : n.s")
 def fuse_stored_rows_in_parallel() -> None:
     """x |> mapPar(f) |> toMem(heap) |> map(g)
     ~> x |> mapPar(fun(e, let y = f(e) |> toMem(heap); g(y)))"""
+
+
+@law("c : t, x : n.t")
+def pad_const_as_parts() -> None:
+    """x |> padConst(l, r, c)
+    ~> concat(generate(fun(i : idx[l], c)), concat(x, generate(fun(i : idx[r], c))))
+
+    Parts are stored one after another, so that a computed array is stored inside of its padding."""
+
+
+@law("c : t, x : n.m.t")
+def pad_rows_as_columns() -> None:
+    """x |> map(fun(row, row |> padConst(l, r, c)))
+    ~> x |> transpose |> padConst(l, r, generate(fun(i : idx[n], c))) |> transpose"""
 
 
 @rule("x : n.s, z : m.t, f : s -> t -> u, g : s -> u -> v")

@@ -40,8 +40,11 @@ from riselang.term.substitution import mentions
 
 MAX_ROWS = 14
 MAX_VECTORS = 8
-L2_CYCLES = 2.5
-"""The cycles in which a vector is loaded from the L2 cache, if many are."""
+L2_CYCLES, L2_BYTES_PER_CYCLE = 2.5, 44
+"""The cycles in which a vector is loaded from the L2 cache, if many are, and the bytes of kernels
+for which multiplications wait one cycle. Both were fitted to measured times."""
+FAR_FACTOR = 3
+"""How many times longer they wait if a block of kernels does not fit 3/4 of the L2 cache."""
 KERNEL_SHARE = 8
 """The share of the L2 cache, 1/8, that kernels may take if they are read again for each tile:
 windows and results take the rest."""
@@ -215,26 +218,32 @@ def choose_window_tiles(shape: WindowShape, machine: Machine) -> WindowTiles:
         if rows * vectors + vectors + 2 <= machine.registers
     ]
     has_blocks = shape.kernel_bytes > machine.cache_bytes(2) // KERNEL_SHARE
-    rows, vectors = min(candidates, key=lambda each: _cycles(*each, lanes, shape))
+    rows, vectors = min(candidates, key=lambda each: _cycles(*each, shape, machine))
     return WindowTiles(rows, vectors, lanes, shape, has_blocks and shape.columns > vectors * lanes)
 
 
-def _cycles(rows: int, vectors: int, lanes: int, shape: WindowShape) -> float:
+def _cycles(rows: int, vectors: int, shape: WindowShape, machine: Machine) -> float:
     """Estimate the cycles, with two multiplications and two vector loads per cycle.
 
     The vectors of kernels are loaded from the L2 cache.
     """
+    columns = vectors * machine.lanes(shape.bytes)
+    block_bytes = prod(shape.reduction_lengths) * min(columns, shape.columns) * shape.bytes
+    wait = vectors * machine.vector_bytes / L2_BYTES_PER_CYCLE
+    if block_bytes > machine.cache_bytes(2) * 3 // 4:
+        wait *= FAR_FACTOR
     tiles, remainder = divmod(shape.rows, rows)
-    lines = tiles * _iteration_cycles(rows, vectors) + (
-        _iteration_cycles(remainder, vectors) if remainder else 0
-    )
+    line = tiles * (_iteration_cycles(rows, vectors) + wait)
+    if remainder:
+        line += _iteration_cycles(remainder, vectors) + wait
     # If two tiles are equally fast, prefer the one with less code.
-    return lines * -(-shape.columns // (vectors * lanes)) * (1 + rows * vectors / 256)
+    return line * -(-shape.columns // columns) * (1 + rows * vectors / 1024)
 
 
 def _iteration_cycles(rows: int, vectors: int) -> float:
+    """Estimate the cycles of an iteration that does not wait for kernels."""
     loads = rows + vectors
-    return max(rows * vectors / 2, loads / 2, vectors * L2_CYCLES, 4) + loads / 6
+    return max(rows * vectors / 2, loads / 2, vectors * L2_CYCLES, 4) + rows / 6
 
 
 def window_shape(term: Term) -> WindowShape | None:

@@ -53,6 +53,7 @@ from riselang.rewrite.strategies.skinny_matmul import (
     reductions_in_lanes,
     streamed_reductions,
 )
+from riselang.rewrite.strategies.stored_padding import store_inside_of_padding
 from riselang.rewrite.strategies.stored_rows import fuse_stored_rows_with_readers
 from riselang.rewrite.strategies.threads import parallel_outermost
 from riselang.rewrite.strategies.tile_sizes import ROWS_AT_ONCE, columns_per_thread
@@ -476,7 +477,12 @@ def prepare_computations() -> Strategy:
 
 
 _schedule_computations = _prepare_computations >> choice(
-    seq(ScheduleComputations(), try_(fuse_stored_rows_with_readers()), try_(parallel_outermost())),
+    seq(
+        ScheduleComputations(),
+        try_(fuse_stored_rows_with_readers()),
+        try_(store_inside_of_padding()),
+        try_(parallel_outermost()),
+    ),
     parallel_outermost(),
     transpose_result(),
 )
