@@ -45,12 +45,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not (IS_NIGHTLY or "nightly" in config.option.markexpr):
         deselected = {item for item in items if item.get_closest_marker("nightly")}
         if not config.option.keyword and not any("::" in each for each in config.args):
-            deselected |= unsampled_cases(items)
+            chosen = [item for item in items if not is_fuzzed(item)]
+            deselected |= unsampled_cases(chosen)
             if not any(each.endswith(".py") for each in config.args):
-                deselected |= resting_cases(items)
+                deselected |= resting_cases(chosen)
         items[:] = [item for item in items if item not in deselected]
         config.hook.pytest_deselected(items=list(deselected))
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+def is_fuzzed(item: pytest.Item) -> bool:
+    """Whether a case is a batch of a fuzz, whose number of examples the user chose."""
+    callspec = getattr(item, "callspec", None)
+    return bool(FUZZ_FRACTION) and callspec is not None and "seeds" in callspec.params
 
 
 def unsampled_cases(items: list[pytest.Item]) -> set[pytest.Item]:

@@ -284,6 +284,7 @@ def test_nothing_sticks_out_at_three_sizes(opened: Open, width: int, height: int
     assert page.locator("#source-text .w").first.is_visible()
 
 
+@pytest.mark.rotating(5)
 def test_an_address_leads_to_a_step_and_a_stage(opened: Open, pages: Path) -> None:
     page = opened().page
     page.goto((pages / "matmul.html").as_uri() + "#step=2&stage=asm")
@@ -293,6 +294,7 @@ def test_an_address_leads_to_a_step_and_a_stage(opened: Open, pages: Path) -> No
     assert page.locator("#stage-asm").get_attribute("aria-selected") == "true"
 
 
+@pytest.mark.rotating(6)
 def test_a_served_page_tells_a_mistake_and_gives_way_to_a_newer_one(chrome: Any) -> None:
     program: Any = rl.loads("fun((x : 4.f32), x |> reverse)", name="r.rise", strategy="none")
     data = rl.explore(program).data

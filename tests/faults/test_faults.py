@@ -18,6 +18,7 @@ EVERY = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(80)
 @pytest.mark.parametrize("fault", EVERY, ids=lambda fault: fault.name)
 def test_a_fault_can_be_planted(fault: Fault) -> None:
     try:

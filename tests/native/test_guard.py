@@ -166,6 +166,7 @@ def test_an_object_for_others_does_not_poll() -> None:
     assert "define internal void @rise_poll" in code
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("result", ["void", "double"])
 def test_a_signal_ends_long_loops_of_c(result: str) -> None:
     pytest.importorskip("clang")

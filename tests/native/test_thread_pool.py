@@ -104,6 +104,8 @@ print("done")
 """
 
 
+@pytest.mark.rotating(4)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_a_body_without_memory_ends_the_call_in_all_threads(threads: str) -> None:
     script = BODIES_WITHOUT_MEMORY.replace("TEXT", repr(ROWS))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -154,7 +155,19 @@ def aliases() -> Iterator[tuple[str, dict[str, Any], Any]]:
 Call = Callable[..., Any]
 
 
+WAYS = (
+    "a kernel",
+    "a kernel for all sizes",
+    "a compiled program",
+    "a compiled program for all sizes",
+    "a function",
+    "a function for all sizes",
+)
+
+
+@cache
 def ways() -> dict[str, Call]:
+    """How a program is called; the programs are compiled when the first of them is."""
     compiled = kernel.lower(N=N, K=K).compile()
     open_one = open_kernel.lower().compile()
 
@@ -169,17 +182,8 @@ def ways() -> dict[str, Call]:
 
         return call
 
-    return {
-        "a kernel": kernel,
-        "a kernel for all sizes": open_kernel,
-        "a compiled program": compiled,
-        "a compiled program for all sizes": open_one,
-        "a function": buffers(compiled.function),
-        "a function for all sizes": buffers(open_one.function),
-    }
-
-
-WAYS = ways()
+    functions = buffers(compiled.function), buffers(open_one.function)
+    return dict(zip(WAYS, (kernel, open_kernel, compiled, open_one, *functions), strict=True))
 
 
 def error_of(call: Call, given: dict[str, Any], how: str, **options: Any) -> str:
@@ -217,13 +221,13 @@ def test_strided_arguments_are_copied(way: str) -> None:
         for how, value in strided_arrays(right()[name]):
             results = [np.zeros(N, np.float32) for _ in range(2)]
             for result, array in zip(results, (value, np.array(value)), strict=True):
-                WAYS[way](*{**right(), name: array}.values(), out=result)
+                ways()[way](*{**right(), name: array}.values(), out=result)
             assert np.array_equal(results[0], results[1]), how
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_bad_arguments(way: str, ran: Ran) -> None:
-    call, count = WAYS[way], 0
+    call, count = ways()[way], 0
     for _ in range(2):
         for name, how, given in bad_arguments():
             if sizes_are_free(way, name, how) or takes_lists(way, given[name]):
@@ -252,7 +256,7 @@ def expected() -> Any:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_bad_outputs(way: str, ran: Ran) -> None:
-    call, count = WAYS[way], 0
+    call, count = ways()[way], 0
     for how, value in bad_outputs():
         if way.startswith("a function") and isinstance(value, tuple):
             continue  # which takes its outputs one by one
@@ -268,7 +272,7 @@ def test_bad_outputs(way: str, ran: Ran) -> None:
 
 @pytest.mark.parametrize("way", ["a kernel", "a kernel for all sizes"])
 def test_bad_counts_and_names(way: str) -> None:
-    call, given = WAYS[way], right()
+    call, given = ways()[way], right()
     for arguments, named, message in (
         ((), {}, "takes 3 arguments|without A, i, s"),
         ((given["A"],), {}, "takes 3 arguments"),
@@ -285,7 +289,7 @@ def test_bad_counts_and_names(way: str) -> None:
 
 @pytest.mark.parametrize("way", ["a compiled program", "a function", "a function for all sizes"])
 def test_bad_counts(way: str) -> None:
-    call, given = WAYS[way], list(right().values())
+    call, given = ways()[way], list(right().values())
     for arguments in (given[:2], [*given, 1.0]):
         with pytest.raises(RiseError, match=r"takes \d arguments"):
             call(*arguments)

@@ -11,7 +11,7 @@ from riselang.frontends.c.schedule import statement_loops
 from support.c_programs import EXTRA, KERNELS, check_same, enlarged, fixed
 from support.fuzzing import FUZZ_FRACTION, IS_NIGHTLY
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 SIZES = {
     "ni": 7, "nj": 8, "nk": 9, "nl": 10, "nm": 6, "n": 9, "m": 7, "nr": 5, "nq": 4, "np": 6,
@@ -52,6 +52,7 @@ def test_symbolic_bounds_and_lengths(name: str) -> None:
     check_same(text, None, sizes, seed=1)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NAMES if FUZZ_FRACTION else NAMES[1::4])
 def test_fixed_bounds(name: str) -> None:
     text, sizes = kernel(name)
@@ -59,7 +60,7 @@ def test_fixed_bounds(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES if FUZZ_FRACTION else QUICK)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 def test_the_order_that_isl_finds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statement_loops, "CACHE_TILE_COLUMNS", 8)
     monkeypatch.setattr(statement_loops, "CACHE_TILE_ROWS", 4)
@@ -87,7 +88,7 @@ def extra_functions() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("file", "function"), extra_functions())
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(8)
 def test_what_the_kernels_do_not_cover(file: str, function: str) -> None:
     text = (EXTRA / f"{file}.c").read_text()
     lengths: dict[str, int] = dict.fromkeys(("x", "y", "a", "b", "A", "B", "C"), LENGTH)

@@ -66,6 +66,7 @@ def built(project: Path, *sources: str) -> str:
     return run.stdout
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("schedule", ["source", "isl"])
 def test_the_program_prints_the_same(project: Path, schedule: str) -> None:
     common = ["-I", str(project / "include"), "-D", "FACTOR=0.3", "--function", "smooth",
@@ -145,6 +146,7 @@ int main(void) {
 """
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.skipif(not IS_SUPPORTED, reason="needs POSIX threads")
 @pytest.mark.parametrize("schedule", ["source", "isl"])
 def test_threads_in_object_files(
@@ -188,6 +190,7 @@ int main(void) {
 """
 
 
+@pytest.mark.rotating(3)
 def test_arrays_that_share_memory_are_found_when_c_calls(tmp_path: Path) -> None:
     (tmp_path / "shared.c").write_text(SHARED)
     (tmp_path / "main.c").write_text(SHARED_MAIN)

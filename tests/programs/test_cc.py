@@ -36,6 +36,7 @@ def expected_output(folder: Path, *sources: str) -> str:
     return run(["./expected"], folder)
 
 
+@pytest.mark.rotating(5)
 @pytest.mark.long
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("flags", [["-frise-take=all"], ["-O3", "-march=native", "-g", "-fPIC"]])
@@ -101,7 +102,7 @@ def test_declarations_in_front_of_loops_stay(tmp_path: Path) -> None:
     assert report.read_text().count("is compiled by riselang") == 4
 
 
-@pytest.mark.rotating(2)
+@pytest.mark.rotating(7)
 def test_several_files_are_linked(tmp_path: Path) -> None:
     (tmp_path / "sum.c").write_text(
         "double sum(int n, double a[n][n]) { static double t[1]; t[0] = 0;"

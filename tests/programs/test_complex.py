@@ -48,6 +48,8 @@ OPERATIONS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]
 }
 
 
+@pytest.mark.sampled(1)
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize("dtype", TYPES)
 def test_operations_agree_with_numpy(dtype: str) -> None:
     def program(x: Any, y: Any) -> Any:
@@ -109,6 +111,7 @@ def transform(x: Any, length: int) -> Any:
     return rl.concat(pairs | rl.map(rl.add), pairs | rl.map(rl.sub))
 
 
+@pytest.mark.rotating(3)
 def test_a_fourier_transform_is_written_with_complex_numbers() -> None:
     @rl.jit
     def program(x: rl.Array["N", 16, rl.complex128]):
@@ -152,6 +155,7 @@ def test_arrays_are_passed_without_a_copy() -> None:
         program(x, out=np.empty((3, 2), np.float32))
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("backend", ["compile", "interpret"])
 def test_types_come_from_the_arguments(backend: str) -> None:
     weights = np.array([1j, 2 - 1j, 3], np.complex64)
@@ -252,6 +256,7 @@ NUMPY: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NUMPY)
 def test_functions_under_the_names_of_numpy(name: str) -> None:
     program = NUMPY[name]

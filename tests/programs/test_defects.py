@@ -81,6 +81,7 @@ def ops_in(module: ModuleOp, *kinds: Any) -> list[Any]:
 # 1. f32 only
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", DTYPES)
 def test_1_every_scalar_type_through_map_and_reduce(name: str) -> None:
     type = rl.Array["N", getattr(rl, name)]
@@ -308,6 +309,7 @@ VIEWS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", VIEWS)
 def test_3_views_run(name: str) -> None:
     function, shape, meaning = VIEWS[name]
@@ -411,6 +413,7 @@ def test_4_up_to_16_kib_on_the_stack(length: int, on_stack: bool) -> None:
         assert isinstance(free.parent_op(), FuncOp)
 
 
+@pytest.mark.rotating(3)
 def test_4_temporaries_of_a_parallel_loop_belong_to_its_iterations() -> None:
     @program(rl.Array[2, 4100, rl.f32])
     def scaled(xss: Value) -> Any:
@@ -516,6 +519,7 @@ print(len(os.listdir("/proc/self/task")) - before, bool((out == 2).all()))
 """
 
 
+@pytest.mark.rotating(4)
 def test_5_several_threads_run() -> None:
     environment = {**os.environ, "RISE_NUM_THREADS": "4"}
     done = subprocess.run(
@@ -538,6 +542,7 @@ def shuffled(steps: int) -> Jitted:
     return chain
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("loops", LOOPS)
 def test_8_forty_splits_transposes_and_joins_stay_small(loops: str) -> None:
     xs = random_array(720)

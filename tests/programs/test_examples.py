@@ -80,6 +80,7 @@ def test_the_index_lists_every_program_with_what_it_says_of_itself() -> None:
     assert len(lines) == len(NAMES)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_both_forms_are_the_same_program(name: str) -> None:
     assert notation(name).names == (name,)
@@ -89,7 +90,7 @@ def test_both_forms_are_the_same_program(name: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(7)
 def test_the_interpreter_agrees_with_numpy(name: str, form: str) -> None:
     expected = flat(module(name).expected(*module(name).inputs()))
     for permission in PERMISSIONS:
@@ -105,13 +106,14 @@ def test_the_interpreter_agrees_with_numpy(name: str, form: str) -> None:
 
 @pytest.mark.parametrize("permission", PERMISSIONS)
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(7)
 def test_compiled_code_gives_the_bits_of_the_interpreter(name: str, permission: str) -> None:
     for form in distinct_forms(name):
         compiled = results(name, form, "compile", permission)
         assert_same_bits(compiled, results(name, form, "interpret", permission))
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("ending", ["rise", "py"])
 @pytest.mark.parametrize("name", NAMES)
 def test_rise_check_accepts_it(name: str, ending: str, capsys: pytest.CaptureFixture[str]) -> None:

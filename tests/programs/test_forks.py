@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here"),
-    pytest.mark.rotating(3),
+    pytest.mark.rotating(6),
 ]
 
 COMMON = """

@@ -9,7 +9,7 @@ from making import gallery
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(2)
 def test_a_program_computes_what_numpy_computes(name: str) -> None:
     load(name).check(is_small=True)
 

@@ -13,7 +13,7 @@ from riselang.rewrite.core import Strategy
 from riselang.rewrite.strategies.matmul import LADDER
 from support.pairwise import combined
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 PROGRAMS = Path(__file__).parents[2] / "examples/programs"
 SIZE = 64
@@ -28,7 +28,7 @@ def program(name: str, **options: Any) -> Any:
     combined(LADDER, ["affine", "scf"], ["strict", "contract"]),
     ids=str,
 )
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 def test_every_version_of_matmul_gives_the_same_bits(
     strategy: Strategy, loops: str, permission: str
 ) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from running import NAMES, jitted, module
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 CALLS = 10_000
 PAGES = Path("/proc/self/statm")
@@ -21,7 +21,7 @@ def resident() -> int:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 def test_ten_thousand_calls_leave_no_memory_behind(name: str) -> None:
     inputs = module(name).inputs()
     compiled = jitted(name).lower(*inputs).compile()

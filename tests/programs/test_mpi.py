@@ -54,6 +54,7 @@ def rise(*arguments: str) -> subprocess.CompletedProcess[str]:
 NIGHTLY = [pytest.param(count, marks=pytest.mark.nightly) for count in (1, 3, 4)]
 
 
+@pytest.mark.rotating(8)
 @pytest.mark.parametrize("count", [2, *NIGHTLY])
 def test_all_ranks_have_the_bits_of_the_interpreter(count: int) -> None:
     assert MPIEXEC is not None
@@ -79,6 +80,7 @@ def test_an_error_of_all_ranks_is_printed_once() -> None:
     assert ended.stderr.strip() == "error: dot takes 2 inputs (x, y), but got 1"
 
 
+@pytest.mark.rotating(6)
 @pytest.mark.parametrize(
     ("line", "message"),
     [

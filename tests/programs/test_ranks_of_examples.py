@@ -34,6 +34,7 @@ def _arrays(result: Any) -> tuple[Any, ...]:
     return result if isinstance(result, tuple) else (result,)
 
 
+@pytest.mark.rotating(3)
 def test_the_plate_is_the_interpreter_s(capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(ROOT / "examples" / "ranks" / "heat.py"), run_name="__main__")
     assert "the ranks agree with the interpreter" in capsys.readouterr().out

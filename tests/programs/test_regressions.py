@@ -86,6 +86,7 @@ def test_a_truth_value_as_an_index() -> None:
     assert pick(t).tolist() == rl.jit(pick, backend="interpret")(t).tolist() == [0, 1]
 
 
+@pytest.mark.rotating(5)
 @pytest.mark.parametrize("threads", ["1", "2"])
 @pytest.mark.sampled(1)
 def test_iterations_of_a_parallel_loop_give_back_their_stack(

@@ -33,7 +33,7 @@ from riselang.support.errors import UserError
 from riselang.term.from_dialect import read_units
 from riselang.term.to_dialect import program_module
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 
 @dataclass(frozen=True)

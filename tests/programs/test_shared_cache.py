@@ -23,7 +23,7 @@ from riselang.compiler.caching import term_key
 from riselang.runtime.code_cache import find_cached
 from support.fuzzing import examples
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 PROCESSES = examples(6, nightly=12, fuzzed=64)
 DAMAGED = 1000
@@ -66,6 +66,7 @@ def test_a_second_process_needs_neither_mlir_nor_the_optimiser(tmp_path: Path) -
     assert answer(start(tmp_path, 2, 3)) == "right True 1"
 
 
+@pytest.mark.rotating(8)
 def test_processes_that_are_killed(tmp_path: Path) -> None:
     """Some run to their end, others are killed at any time; nobody sees a half of an entry."""
     rng = random.Random(0)

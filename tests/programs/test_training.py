@@ -25,6 +25,7 @@ def test_clusters_by_newton() -> None:
     np.testing.assert_allclose(centers, [[0, 1], [9, 8]])
 
 
+@pytest.mark.rotating(3)
 def test_gradient_of_a_mixture() -> None:
     source = np.random.default_rng(0)
     params = (source.normal(size=2), source.normal(size=(2, 3)), source.normal(size=(2, 6)))

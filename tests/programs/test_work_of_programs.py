@@ -22,12 +22,14 @@ LARGE = 256
 """Large enough for the default strategy to schedule the loops."""
 
 
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("strategy", ["default", "none"])
 @pytest.mark.parametrize("name", NAMES)
 def test_small_examples(name: str, strategy: str) -> None:
     check_lowered_work(jitted(name).trace(*module(name).inputs()).lower(strategy=strategy))
 
 
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("strategy", ["default", "none"])
 @pytest.mark.parametrize("name", NAMES)
 def test_large_examples(name: str, strategy: str) -> None:
@@ -44,7 +46,7 @@ def test_large_examples(name: str, strategy: str) -> None:
 
 @pytest.mark.parametrize("strategy", ["default", "none"])
 @pytest.mark.parametrize("name", model_examples.names())
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 def test_models(name: str, strategy: str) -> None:
     model = rl.from_stablehlo(model_examples.text(name), strategy=strategy)
     check_lowered_work(model.lower())

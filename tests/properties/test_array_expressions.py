@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term
@@ -16,6 +17,8 @@ COUNT = 4
 """The number of expressions in one program."""
 
 
+@pytest.mark.rotating(2)
+@pytest.mark.sampled(1)
 @seeds(12, nightly=400, fuzzed=20_000, batch=6)
 def test_random_expressions_agree_with_numpy(seeds: range, ran: Ran) -> None:
     for seed in seeds:

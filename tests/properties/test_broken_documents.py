@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from riselang.dialects.module import parse_module, verify_module
 from riselang.editor.document import open_document
 from riselang.editor.positions import Positions
@@ -14,6 +16,7 @@ from support.broken_notation import NOTATION
 from support.fuzzing import Ran, seeds
 
 
+@pytest.mark.sampled(1)
 @seeds(100, nightly=150, fuzzed=20_000, batch=50)
 def test_broken_notation_is_looked_at(seeds: range, ran: Ran) -> None:
     for seed in seeds:

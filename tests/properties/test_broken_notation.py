@@ -17,7 +17,7 @@ from support.fuzzing import Ran, seeds
 from support.small_runs import run_small
 from support.tool_runs import SECONDS, called, limited
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 
 @seeds(1000, nightly=5000, fuzzed=50_000, batch=500)

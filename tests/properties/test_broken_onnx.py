@@ -14,7 +14,7 @@ from support.fuzzing import Ran, seeds
 from support.random_onnx import onnx
 from support.tool_runs import SECONDS, limited
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 
 @seeds(200, nightly=2000, fuzzed=50_000, batch=100)

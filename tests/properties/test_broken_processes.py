@@ -31,6 +31,7 @@ COMMANDS = (
 """They take turns: half of them `rise`, half of them `rise-opt`."""
 
 
+@pytest.mark.rotating(5)
 @seeds(8, nightly=100, fuzzed=400, batch=8)
 def test_commands_reject_broken_files(seeds: range, tmp_path: Path, ran: Ran) -> None:
     for seed in seeds:

@@ -19,6 +19,7 @@ from support.fuzzing import Ran, seeds
 from support.recording_gpu import emulate_new_programs
 
 
+@pytest.mark.rotating(2)
 @seeds(2, nightly=20, fuzzed=400, batch=10)
 def test_random_programs_agree_with_the_cpu(
     seeds: range, ran: Ran, monkeypatch: pytest.MonkeyPatch

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 import riselang as rl
 from riselang.frontends.c.calling import CFunction
@@ -31,6 +32,7 @@ def compare(program: Structured, seed: int, made: Callable[[str, Scop], CFunctio
     return function
 
 
+@pytest.mark.rotating(3)
 @seeds(10, nightly=20, fuzzed=600, batch=10)
 def test_programs_of_patterns_agree_with_the_c_compiler(seeds: range, ran: Ran) -> None:
     for seed in seeds:
@@ -45,6 +47,7 @@ def test_programs_of_patterns_agree_with_the_c_compiler(seeds: range, ran: Ran) 
         ran("C statements lifted to patterns" if is_lifted else "C statements not lifted", 1)
 
 
+@pytest.mark.rotating(2)
 @seeds(5, nightly=10, fuzzed=300, batch=10)
 def test_structured_ops_agree_with_the_c_compiler(seeds: range, ran: Ran) -> None:
     for seed in seeds:

@@ -30,7 +30,8 @@ def test_there_are_151() -> None:
     assert len(NAMES) == 151
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.rotating(4)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_loop_computes_the_bits_of_the_c_compiler(name: str) -> None:
     scop = CFile.parse_text(FILE.read_text(), FILE.name).model_function(name)

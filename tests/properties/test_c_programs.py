@@ -45,6 +45,7 @@ def test_remainders_of_what_runs_downwards_are_not_folded() -> None:
     check_same(FOLDED, "f", {"m": 2})
 
 
+@pytest.mark.rotating(3)
 @seeds(6, nightly=20, fuzzed=2000, batch=10)
 def test_random_programs_agree_with_the_c_compiler(
     seeds: range, ran: Ran, monkeypatch: pytest.MonkeyPatch

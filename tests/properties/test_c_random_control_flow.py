@@ -6,6 +6,8 @@ import subprocess
 from functools import partial
 from typing import Any
 
+import pytest
+
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from support.c_constructs import random_arguments, random_constructs
 from support.c_control_flow import random_control_flow
@@ -15,6 +17,7 @@ from support.c_records import Make, check_records
 from support.fuzzing import Ran, seeds
 
 
+@pytest.mark.rotating(2)
 @seeds(8, nightly=100, fuzzed=5000, batch=20)
 def test_constructs_agree_with_the_c_compiler(seeds: range, ran: Ran) -> None:
     texts = [random_constructs(seed) for seed in seeds]
@@ -23,6 +26,7 @@ def test_constructs_agree_with_the_c_compiler(seeds: range, ran: Ran) -> None:
         _compare(text, partial(random_arguments, seed=seed), seed, ran, library)
 
 
+@pytest.mark.rotating(3)
 @seeds(2, nightly=20, fuzzed=300, batch=10)
 def test_long_programs_agree_with_the_c_compiler(seeds: range, ran: Ran) -> None:
     for seed in seeds:

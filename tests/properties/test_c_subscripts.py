@@ -7,12 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from support.fuzzing import Ran, seeds
 
 LIMIT = 300
 """Seconds after which a process is taken to hang."""
 
 
+@pytest.mark.rotating(6)
 @seeds(24, nightly=24, fuzzed=2400, batch=24)
 def test_random_subscripts_are_right_or_rejected(seeds: range, ran: Ran) -> None:
     command = [sys.executable, "-m", "support.c_subscripts", str(seeds.start), str(len(seeds))]

@@ -38,6 +38,7 @@ Each batch of programs uses the next configuration.
 """
 
 
+@pytest.mark.sampled(4)
 @seeds(160, nightly=1008, fuzzed=20_000, batch=16)
 def test_compiled_programs_agree_with_the_interpreter(seeds: range, ran: Ran) -> None:
     configuration = CONFIGURATIONS[seeds.start // len(seeds) % len(CONFIGURATIONS)]
@@ -52,6 +53,7 @@ def check_agreement(
     check_compiled(configuration, batch, [inputs_of(program, seed) for program in batch])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("loops", ["affine", "scf"])
 @seeds(24, nightly=36, fuzzed=600, batch=12)
 def test_unmodified_mlir_verifies_the_loops(seeds: range, loops: str, ran: Ran) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from riselang.term.fusion import inline_element_functions
 from support.checking import inputs_of, interpreted
 from support.fuzzing import Ran, seeds
@@ -10,6 +12,7 @@ from support.shrinking import holds
 from support.values import same
 
 
+@pytest.mark.sampled(1)
 @seeds(100, nightly=200, fuzzed=5_000, batch=50)
 def test_inlining_element_functions_changes_no_bit(seeds: range, ran: Ran) -> None:
     for seed in seeds:

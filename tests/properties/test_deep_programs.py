@@ -31,7 +31,7 @@ from support.deep_programs import (
 from support.fuzzing import IS_NIGHTLY
 from support.tool_runs import called
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 LENGTH, DEPTH = 10_000 if IS_NIGHTLY else 4_000, 1_000
 VALUES = [1.0, 2.0, 3.0, 4.0]
@@ -87,7 +87,7 @@ def test_nested_lambdas_are_rejected_with_a_location(
 @pytest.mark.parametrize(
     ("ending", "text"), [(".rise", nested_notation(DEPTH)), (".mlir", nested_module(DEPTH))]
 )
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_the_commands_take_nested_lambdas_or_reject_them(
     command: str, ending: str, text: str, tmp_path: Path
 ) -> None:

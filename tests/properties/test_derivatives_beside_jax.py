@@ -30,6 +30,7 @@ def is_close(own: Array, other: Array) -> bool:
     return bool(np.abs(own - other).max(initial=0) <= TOLERANCE * scale)
 
 
+@pytest.mark.rotating(2)
 @seeds(4, nightly=800, fuzzed=800, batch=20)
 def test_jax_agrees(seeds: range, ran: Ran) -> None:
     for seed in seeds:
@@ -71,6 +72,7 @@ def second_derivatives(own: Any, other: Any, *arguments: Array) -> None:
     np.testing.assert_allclose(rl.hessian(own)(*arguments), expected, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.rotating(5)
 def test_hessian_of_rosenbrock() -> None:
     def rosenbrock(x: Any) -> Any:
         return (100.0 * (x[1:] - x[:-1] ** 2.0) ** 2.0 + (1.0 - x[:-1]) ** 2.0).sum()
@@ -78,6 +80,7 @@ def test_hessian_of_rosenbrock() -> None:
     second_derivatives(rosenbrock, rosenbrock, np.array([1.2, 0.7, -0.3, 2.0]))
 
 
+@pytest.mark.rotating(6)
 def test_hessian_of_a_logistic_regression() -> None:
     jnp: Any = importlib.import_module("support.jax_twin").jnp
     source = np.random.default_rng(5)
@@ -89,6 +92,7 @@ def test_hessian_of_a_logistic_regression() -> None:
     second_derivatives(loss(rl.math), loss(jnp), source.normal(size=4), x, y)
 
 
+@pytest.mark.rotating(6)
 def test_second_derivatives_of_a_scan() -> None:
     twin: Any = importlib.import_module("support.jax_twin")
 
@@ -108,6 +112,7 @@ def test_second_derivatives_of_a_scan() -> None:
     np.testing.assert_allclose(gradient(x), expected(x), rtol=1e-10)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", [
     "fun(x : 5.f64, x |> reduce(max, -inf))",
     "fun(x : 5.f64, x |> reduce(min, 1.0))",

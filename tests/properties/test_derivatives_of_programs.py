@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from riselang.autodiff.differentiation import forward_term, reverse_term
 from riselang.autodiff.instantiation import normalize_function
@@ -15,6 +16,7 @@ from support.fuzzing import Ran, seeds
 from support.programs import Program, seeded_program
 
 
+@pytest.mark.rotating(2)
 @seeds(15, nightly=5_000, fuzzed=5_000, batch=40)
 def test_modes_agree(seeds: range, ran: Ran) -> None:
     agreed = 0

@@ -23,7 +23,7 @@ from riselang.support.config import Options
 from riselang.term.nodes import has_pattern
 from support.fuzzing import Ran, seeds
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 DOT = "zip({}, {}) |> map(mult) |> reduce(add, 0.0)"
 COLUMNS = DOT.format("row", "column")
@@ -95,7 +95,7 @@ def arrays_for(
 @pytest.mark.parametrize("permission", ["strict", "contract"])
 @pytest.mark.parametrize("name", PROGRAMS)
 @seeds(4, nightly=20, fuzzed=400, batch=4)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 def test_every_size_has_the_bits_of_the_interpreter(
     name: str, permission: str, seeds: range, ran: Ran
 ) -> None:
@@ -110,6 +110,8 @@ def test_every_size_has_the_bits_of_the_interpreter(
     ran("programs: interpreter = scheduled for all sizes", len(seeds))
 
 
+@pytest.mark.rotating(7)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["matmul", "open batch", "open batch of whole tiles"])
 def test_small_products_read_matrices_in_place(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows and columns that do not fill tiles are multiplied in smaller tiles."""
@@ -125,6 +127,7 @@ def test_small_products_read_matrices_in_place(name: str, monkeypatch: pytest.Mo
             assert np.array_equal(result, expected[:rows, :columns]), (rows, columns)
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", REDUCTIONS)
 @pytest.mark.parametrize("size", [0, 1, 63, 64, 1000, 5000, 40_000])
 def test_reductions_that_may_be_reordered(name: str, size: int) -> None:

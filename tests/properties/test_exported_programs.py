@@ -18,7 +18,7 @@ from support.fuzzing import Ran, seeds
 from support.model_examples import as_list
 from support.programs import Program, seeded_program
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 TOLERANCE = {1: 0.25, 2: 1e-2, 4: 1e-3, 8: 1e-3}
 """The relative error of floats of this size; sums are computed in other orders."""
 

@@ -11,7 +11,7 @@ import riselang as rl
 from riselang.numpy.fft import plans
 from riselang.numpy.fft.codelets import prime_factors
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 RANDOM = np.random.default_rng(30)
 TOLERANCES = {"f": 2e-6, "d": 4e-15}
@@ -40,7 +40,8 @@ def check(name: str, x: Any, *arguments: Any, **named: Any) -> None:
     assert np.abs(found - expected).max() <= tolerance * max(1, np.abs(expected).max())
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.rotating(5)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", "fd")
 @pytest.mark.parametrize("n", LENGTHS)
 def test_transforms_equal_those_of_numpy(n: int, kind: str) -> None:
@@ -51,7 +52,7 @@ def test_transforms_equal_those_of_numpy(n: int, kind: str) -> None:
     check("irfft", complex_array(n // 2 + 1, kind), n)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", "fd")
 @pytest.mark.parametrize(
     ("name", "shape", "named"),
@@ -100,7 +101,8 @@ def test_other_types_are_converted() -> None:
     assert rl.jit(lambda x: rl.fft.fft(x))(half).dtype == np.complex64
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.rotating(8)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("n", [5, 9, 16, 23, 24, 68, 256])
 @pytest.mark.parametrize("name", ["fft", "rfft", "irfft"])
 def test_compiled_code_equals_the_interpreter(name: str, n: int) -> None:
@@ -125,6 +127,7 @@ def differences(function: Any, x: Any, step: float = 1e-5) -> Any:
     return result
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [("fft", ()), ("ifft", (7,)), ("rfft", ()), ("rfft", (5,)), ("irfft", (8,)), ("irfft", (9,))],

@@ -62,6 +62,7 @@ def test_programs_to_compile_have_exactly_the_patterns_that_compile() -> None:
     )
 
 
+@pytest.mark.rotating(8)
 def test_operations_work_on_vectors() -> None:
     programs = [seeded_program(seed, compiled=True) for seed in MANY_SEEDS]
     parts = [part for program in programs for part in subterms(program.term)]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import cast
 
+import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument
 from xdsl.passes import PassPipeline
@@ -53,6 +54,7 @@ def meaning(module: ModuleOp, inputs: Inputs) -> list[Array]:
     return to_buffers(result, run_term(unit.term, values))
 
 
+@pytest.mark.rotating(3)
 @seeds(25, nightly=100, fuzzed=5_000, batch=25)
 def test_generic_passes_keep_the_meaning(seeds: range, ran: Ran) -> None:
     changed = 0
@@ -79,6 +81,7 @@ def test_generic_passes_keep_the_meaning(seeds: range, ran: Ran) -> None:
 LOWERING = ("convert-rise-to-imperative{loops=affine}", "resolve-rise-access")
 
 
+@pytest.mark.rotating(2)
 @seeds(16, nightly=32, fuzzed=2_000, batch=16)
 def test_generic_passes_between_the_phases_of_lowering(seeds: range, ran: Ran) -> None:
     """Access paths are read where they stand: `cse` must not merge reads across a store."""

@@ -25,6 +25,8 @@ from support.shrinking import all_hold
 from support.values import same
 
 
+@pytest.mark.rotating(3)
+@pytest.mark.sampled(1)
 @seeds(40, nightly=160, fuzzed=10_000, batch=20)
 def test_kernels_agree_with_the_interpreter(
     seeds: range, ran: Ran, monkeypatch: pytest.MonkeyPatch

@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import numpy as np
+import pytest
 
 import riselang as rl
 from support.fuzzing import Ran, seeds
@@ -55,6 +56,7 @@ def contraction(rng: random.Random) -> tuple[Any, list[Array]]:
     return function, [source.standard_normal(shape).astype(dtype) for shape in shapes]
 
 
+@pytest.mark.rotating(2)
 @seeds(16, nightly=48, fuzzed=2000, batch=16)
 def test_library_calls_agree_with_loops(seeds: range, ran: Ran) -> None:
     raised = 0

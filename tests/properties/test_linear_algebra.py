@@ -10,7 +10,7 @@ import pytest
 
 import riselang as rl
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 Array = np.ndarray[Any, Any]
 CONDITIONS: tuple[Any, ...] = (None, -2, 1, np.inf, "fro")
@@ -73,7 +73,7 @@ def check_qr(a: Array) -> None:
 
 
 @pytest.mark.parametrize("type", TYPES)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_decompositions(shape: tuple[int, int], type: str) -> None:
     a = random_matrix(shape, type)
@@ -106,7 +106,7 @@ SPECIAL: dict[str, Array] = {
 
 
 @pytest.mark.parametrize("name", SPECIAL)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(1)
 def test_special_matrices(name: str) -> None:
     a = SPECIAL[name]
     check_qr(a)
@@ -274,7 +274,7 @@ DERIVATIVES: dict[str, tuple[Callable[[Any], Any], tuple[int, int]]] = {
 
 
 @pytest.mark.parametrize("name", DERIVATIVES)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_derivatives(name: str) -> None:
     function, shape = DERIVATIVES[name]
     a, step = random_matrix(shape, "d", 3), 1e-6

@@ -129,6 +129,7 @@ def brute_force(tree: Tree, valuation: Valuation) -> int:
     return OPERATIONS[tree.operation][1](left, right)
 
 
+@pytest.mark.rotating(4)
 @fast
 @given(trees)
 def test_the_normal_form_keeps_the_value(tree: Tree) -> None:
@@ -137,6 +138,7 @@ def test_the_normal_form_keeps_the_value(tree: Tree) -> None:
         assert nat.evaluate(valuation) == brute_force(tree, valuation)
 
 
+@pytest.mark.rotating(3)
 @fast
 @given(nats, nats, nats)
 def test_equal_expressions_mostly_have_one_form(left: Nat, right: Nat, third: Nat) -> None:
@@ -147,6 +149,7 @@ def test_equal_expressions_mostly_have_one_form(left: Nat, right: Nat, third: Na
     assert left - left == 0
 
 
+@pytest.mark.rotating(3)
 @fast
 @given(polynomials, divisors, polynomials)
 def test_quotient_and_remainder_recombine(tree: Tree, divisor_tree: Tree, factor: Tree) -> None:
@@ -154,12 +157,14 @@ def test_quotient_and_remainder_recombine(tree: Tree, divisor_tree: Tree, factor
     assert nat // divisor * divisor * scale + nat % divisor * scale == nat * scale
 
 
+@pytest.mark.rotating(3)
 @fast
 @given(nats)
 def test_what_is_printed_parses_back(nat: Nat) -> None:
     assert parse_nat(str(nat)) == nat
 
 
+@pytest.mark.rotating(3)
 @given(st.text(alphabet="NM4?$ ()+-*,.minaxodflrv", max_size=40))
 @settings(max_examples=300, deadline=None, database=None)
 def test_any_text_is_parsed_or_rejected(text: str) -> None:
@@ -170,6 +175,7 @@ def test_any_text_is_parsed_or_rejected(text: str) -> None:
     assert parse_nat(str(nat)) == nat
 
 
+@pytest.mark.rotating(3)
 @fast
 @given(nats, nats)
 def test_substitution_is_evaluation_in_two_steps(nat: Nat, replacement: Nat) -> None:
@@ -179,6 +185,7 @@ def test_substitution_is_evaluation_in_two_steps(nat: Nat, replacement: Nat) -> 
         assert replaced.evaluate(valuation) == nat.evaluate(inner)
 
 
+@pytest.mark.rotating(3)
 @fast
 @given(nats)
 def test_simplify_keeps_the_value(nat: Nat) -> None:
@@ -187,6 +194,7 @@ def test_simplify_keeps_the_value(nat: Nat) -> None:
         assert simple.evaluate(valuation) == nat.evaluate(valuation)
 
 
+@pytest.mark.rotating(3)
 @fast
 @given(nats)
 def test_bounds_hold(nat: Nat) -> None:
@@ -196,6 +204,7 @@ def test_bounds_hold(nat: Nat) -> None:
     assert upper is None or upper >= max(values)
 
 
+@pytest.mark.rotating(3)
 @fast
 @given(nats, nats)
 def test_comparisons_are_never_wrong(left: Nat, right: Nat) -> None:
@@ -206,6 +215,7 @@ def test_comparisons_are_never_wrong(left: Nat, right: Nat) -> None:
     assert not provably_equal(left, right, FACTS) or all(x == y for x, y in pairs)
 
 
+@pytest.mark.rotating(3)
 @fast
 @given(divisors, nats, nats)
 def test_divisibility_is_never_wrong(divisor_tree: Tree, nat: Nat, rest: Nat) -> None:
@@ -229,6 +239,7 @@ weights = st.sampled_from((0, 0, 0, 1, 2, 4, -1, -3))
 linear = st.builds(_weighted_sum, weights, weights, weights, st.integers(-12, 12))
 
 
+@pytest.mark.rotating(3)
 @fast
 @given(linear, linear, st.integers(0, 3), st.sampled_from(("M", "1", "N")))
 def test_solutions_make_both_sides_equal(left: Nat, right: Nat, offset: int, factor: str) -> None:
@@ -243,6 +254,7 @@ def test_solutions_make_both_sides_equal(left: Nat, right: Nat, offset: int, fac
             assert difference.evaluate(valuation) == 0
 
 
+@pytest.mark.rotating(3)
 @fast
 @given(linear, linear)
 def test_impossible_equations_have_no_solution(left: Nat, right: Nat) -> None:
@@ -315,6 +327,7 @@ def _refutes(claim: Any) -> Any:
     return solver.check()
 
 
+@pytest.mark.rotating(3)
 def test_z3_finds_no_counterexample() -> None:
     """All claims must be decided except for a few that are too hard for z3 in its time."""
     source = random.Random(2024)

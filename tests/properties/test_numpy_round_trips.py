@@ -77,7 +77,7 @@ def call(name: str, x: Any, i: Any) -> Any:
     return function(x, x[0]) if name in BINARY else function(x)
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_functions_are_read_back_from_notation(name: str) -> None:
     read = 0

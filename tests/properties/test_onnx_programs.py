@@ -14,7 +14,7 @@ from support.fuzzing import Ran, seeds
 from support.model_examples import as_list
 from support.random_onnx import MAKERS, Case, random_model
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 RELATIVE, ABSOLUTE = 1e-3, 1e-4
 """The tolerance to the reference; the absolute one is relative to the largest element."""
 

@@ -24,7 +24,7 @@ from support.programs import Program, seeded_program
 from support.shrinking import holds
 from support.values import same
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 RUNNER = Runner({"RISE_NUM_THREADS": "2"})
 

@@ -72,6 +72,7 @@ def without_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outline_repeats, "MIN_SAVING", 1)
 
 
+@pytest.mark.rotating(4)
 @seeds(50, nightly=100, fuzzed=10_000, batch=50)
 def test_outlined_programs_compute_the_same(seeds: range, ran: Ran) -> None:
     outlined = 0

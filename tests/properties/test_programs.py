@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from riselang.dialects.rise.types import array, f32
 from riselang.support.errors import UserError
@@ -22,6 +23,7 @@ def evaluated(program: Program, inputs: Inputs) -> list[Array]:
     return numpy_evaluation.run(program.term, inputs, program.input_types)
 
 
+@pytest.mark.sampled(1)
 @seeds(500, nightly=2000, fuzzed=50_000, batch=250)
 def test_the_interpreter_agrees_with_numpy(seeds: range, ran: Ran) -> None:
     for seed in seeds:
@@ -35,6 +37,7 @@ def test_the_interpreter_agrees_with_numpy(seeds: range, ran: Ran) -> None:
     ran("programs: interpreter = numpy", len(seeds))
 
 
+@pytest.mark.rotating(3)
 @seeds(250, nightly=500, fuzzed=5_000, batch=250)
 def test_what_the_interpreter_rejects_numpy_rejects(seeds: range, ran: Ran) -> None:
     refused = 0

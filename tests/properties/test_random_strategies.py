@@ -8,6 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from riselang.dialects.module import module_text
 from riselang.nat import Nat
@@ -97,6 +98,7 @@ class Case:
         return [[moderate(values) for values in arrays] for arrays in inputs_of(program, self.seed)]
 
 
+@pytest.mark.sampled(1)
 @seeds(22, nightly=66, fuzzed=1232, batch=11)
 def test_the_program_computes_the_same(seeds: range, ran: Ran) -> None:
     changed = 0
@@ -141,6 +143,7 @@ def check_texts(made: Derivation, seed: int) -> None:
         assert parse_term(str(term)) == term
 
 
+@pytest.mark.rotating(3)
 @seeds(22, nightly=44, fuzzed=880, batch=22)
 def test_a_program_of_open_sizes_computes_the_same(seeds: range, ran: Ran) -> None:
     """Rewritten before its sizes are known, and run with several."""
@@ -165,6 +168,7 @@ def open_sizes(name: str, choices: Choices) -> Nat:
     return Nat.var(name) * choices.of((4, 2, 4))
 
 
+@pytest.mark.sampled(1)
 @seeds(24, nightly=48, fuzzed=960, batch=12)
 def test_compiled_programs_agree_with_the_interpreter(seeds: range, ran: Ran) -> None:
     turn = seeds.start // len(seeds)

@@ -14,7 +14,7 @@ from support.stablehlo_reference import evaluate
 
 @pytest.mark.parametrize("name", sorted(MAKERS))
 @seeds(4, nightly=4, fuzzed=400, batch=25)
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(3)
 def test_a_random_op_means_what_it_means_in_stablehlo(name: str, seeds: range, ran: Ran) -> None:
     for seed in seeds:
         case = random_case(name, seed)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from riselang.compiler.compilation import Compilation
 from riselang.compiler.program_sources import TermSource
 from riselang.lowering.vector_removal import replace_unsupported_vectors
@@ -18,6 +20,7 @@ COPIES = Work(0, 256)
 results of chunks."""
 
 
+@pytest.mark.sampled(2)
 @seeds(120, nightly=600, fuzzed=10_000, batch=30)
 def test_random_programs_are_not_computed_repeatedly(seeds: range, ran: Ran) -> None:
     for seed in seeds:

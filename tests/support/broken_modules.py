@@ -50,7 +50,7 @@ def random_modules() -> list[str]:
 
 
 MODULES = Language(
-    [text for text in (*written_modules(), *random_modules()) if len(text) < LONGEST],
+    lambda: [text for text in (*written_modules(), *random_modules()) if len(text) < LONGEST],
     re.compile(r"\s+|[%#!@^]?[\w.$]+|->|<-|//|.", re.DOTALL),
     WORDS,
     SIGNS,

@@ -37,7 +37,7 @@ SIGNS = [
 ]  # fmt: skip
 NOTATION = Language(
     # The programs by hand have more of the syntax, so they are chosen more often.
-    [
+    lambda: [
         *TEXTS * 8,
         *(path.read_text() for path in sorted(PROGRAMS.glob("*.rise"))),
         *(show_term(seeded_program(seed).term) for seed in range(30)),

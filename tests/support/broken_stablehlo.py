@@ -71,4 +71,4 @@ def texts() -> list[str]:
     return [*plain, *complex, *[COMPLEX] * 10, *[SOLVED] * 5]
 
 
-STABLEHLO = Language(texts(), re.compile(r"\s+|[%#!@^]?[\w.$]+|->|//|.", re.DOTALL), WORDS, SIGNS)
+STABLEHLO = Language(texts, re.compile(r"\s+|[%#!@^]?[\w.$]+|->|//|.", re.DOTALL), WORDS, SIGNS)

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from riselang.support.lazy import cached_property
 
 
 @dataclass(frozen=True)
 class Language:
     """What broken texts are made of."""
 
-    texts: Sequence[str]
-    """Texts without errors."""
+    make_texts: Callable[[], Sequence[str]]
+    """Returns texts without errors; called when they are needed, since programs take long."""
     token: re.Pattern[str]
     words: Sequence[str]
     signs: Sequence[str]
+
+    @cached_property
+    def texts(self) -> Sequence[str]:
+        return self.make_texts()
 
     def broken(self, seed: int) -> bytes:
         """A text with some of its tokens changed, words without sense, or any bytes."""

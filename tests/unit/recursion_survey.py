@@ -8,7 +8,7 @@ none, but misses none within a module.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,6 +29,8 @@ class Function:
     node: _Function
     is_method: bool
     outer: Function | None
+    own: list[ast.AST] = field(default_factory=list[ast.AST], repr=False)
+    """The nodes of its body that are in no function inside of it."""
     calls: set[Function] = field(default_factory=set["Function"])
 
     @property
@@ -52,16 +54,6 @@ class Function:
             if isinstance(name, ast.Name)
         }
 
-    def own(self) -> Iterator[ast.AST]:
-        """The nodes of its body that are in no function inside of it."""
-        stack: list[ast.AST] = list(self.node.body)
-        while stack:
-            node = stack.pop()
-            if isinstance(node, _Function):
-                continue
-            yield node
-            stack.extend(ast.iter_child_nodes(node))
-
     def __str__(self) -> str:
         return f"{self.module}:{self.node.lineno} {self.name}"
 
@@ -70,23 +62,29 @@ def functions_of(path: Path) -> list[Function]:
     """The functions of a file, each with those of the file that it refers to."""
     found: list[Function] = []
     module = path.relative_to(SOURCES).as_posix() if path.is_relative_to(SOURCES) else path.name
-    tree = ast.parse(path.read_text())
-    stack: list[tuple[ast.AST, str, bool, Function | None]] = [(tree, "", False, None)]
+    body: Iterable[ast.AST] = ast.parse(path.read_text()).body
+    stack: list[tuple[Iterable[ast.AST], str, bool, Function | None]] = [(body, "", False, None)]
     while stack:
-        parent, prefix, is_class, outer = stack.pop()
-        for node in ast.iter_child_nodes(parent):
+        nodes, prefix, is_class, outer = stack.pop()
+        for node in nodes:
             if isinstance(node, _Function):
                 function = Function(module, f"{prefix}{node.name}", node, is_class, outer)
                 found.append(function)
-                stack.append((node, f"{function.name}.", False, function))
-            elif isinstance(node, ast.ClassDef):
-                stack.append((node, f"{prefix}{node.name}.", True, outer))
+                stack.append((node.body, f"{function.name}.", False, function))
+                continue
+            if outer is not None:
+                outer.own.append(node)
+            elif isinstance(node, ast.expr):
+                continue  # there is no function in an expression
+            children = ast.iter_child_nodes(node)
+            if isinstance(node, ast.ClassDef):
+                stack.append((children, f"{prefix}{node.name}.", True, outer))
             else:
-                stack.append((node, prefix, is_class, outer))
+                stack.append((children, prefix, is_class, outer))
     methods = {each.node.name: each for each in found if each.is_method}
     for each in found:
         visible = _visible(each, found)
-        for node in each.own():
+        for node in each.own:
             if isinstance(node, ast.Name) and node.id in visible:
                 each.calls.add(visible[node.id])
             elif isinstance(node, ast.Attribute) and node.attr in methods:
@@ -135,7 +133,7 @@ def calls_through_c(group: set[Function]) -> list[str]:
     for function in group:
         if function.decorators & CACHES:
             found.append(f"{function}: is cached by a decorator")
-        for node in function.own():
+        for node in function.own:
             if isinstance(node, ast.GeneratorExp) and _named(node.elt, names):
                 found.append(f"{function}: calls itself in a generator, line {node.lineno}")
             elif isinstance(node, ast.Call) and _callee(node) in THROUGH_C:

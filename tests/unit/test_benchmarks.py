@@ -33,6 +33,7 @@ ALL = {"overhead", "compile_time", "scaling", "threads", "calls", "library", "bl
 SHORT = {"library", "overhead"}
 
 
+@pytest.mark.rotating(8)
 @pytest.mark.long
 def test_benchmarks_run_and_report(tmp_path: Path) -> None:
     assert reported(tmp_path, *SHORT) == SHORT

@@ -80,6 +80,7 @@ def moved(monkeypatch: pytest.MonkeyPatch) -> garbage_collection._OldGeneration:
     return generation
 
 
+@pytest.mark.rotating(3)
 @UNFROZEN
 def test_objects_of_a_compilation_are_moved_and_garbage_is_freed_later(
     moved: garbage_collection._OldGeneration,
@@ -94,6 +95,7 @@ def test_objects_of_a_compilation_are_moved_and_garbage_is_freed_later(
     assert not any(reference() for reference in references)
 
 
+@pytest.mark.rotating(3)
 @UNFROZEN
 def test_few_objects_are_moved_between_full_collections(
     moved: garbage_collection._OldGeneration, monkeypatch: pytest.MonkeyPatch
@@ -110,6 +112,7 @@ def test_few_objects_are_moved_between_full_collections(
     assert moved.moved_objects < 5000
 
 
+@pytest.mark.rotating(3)
 def test_what_the_application_has_frozen_stays_frozen(
     moved: garbage_collection._OldGeneration,
 ) -> None:

@@ -212,7 +212,7 @@ def test_scalar_operations(name: str) -> None:
     check(SCALARS[name], 1)
 
 
-@pytest.mark.sampled(25)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", CASES)
 def test_patterns(name: str) -> None:
     check(CASES[name], 2)

@@ -30,6 +30,7 @@ def test_the_weights_are_small_and_no_pickle() -> None:
             assert all(kept[each].size for each in kept)
 
 
+@pytest.mark.rotating(3)
 def test_the_demo_classifies_what_it_has_never_seen(
     recognize: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:

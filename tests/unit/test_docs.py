@@ -22,7 +22,7 @@ from riselang.tools import rise, rise_opt
 from support.fuzzing import IS_NIGHTLY
 from support.site import built_site
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 ROOT = Path(__file__).parents[2]
 

@@ -69,6 +69,7 @@ def result(source: str) -> Any:
     return rl.jit(program)(*(values()[name] for name in names))
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize(("numpy_form", "form"), list(rows("NumPy", "RISE")))
 def test_a_program_computes_what_numpy_computes(numpy_form: str, form: str) -> None:
     scope = {"np": np, "sliding": np.lib.stride_tricks.sliding_window_view, **values()}

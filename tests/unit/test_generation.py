@@ -31,6 +31,7 @@ def decoder(generate: ModuleType) -> Any:
     return generate.Decoder(generate.Sizes(1, 32, 2, 8))
 
 
+@pytest.mark.rotating(6)
 def test_the_tokens_are_those_without_a_cache(generate: ModuleType, decoder: Any) -> None:
     keys, values = decoder.keys, decoder.values
     tokens = list(decoder.generate(PROMPT, 6))

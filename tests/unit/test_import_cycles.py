@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+from support.import_statements import (
+    ImportStatement,
+    import_statements,
+    statements_of_sources,
+)
 
 SOURCES = Path(__file__).parents[2] / "src"
 REASON = "# Deferred:"
@@ -26,66 +31,66 @@ def module_name(path: Path, sources: Path) -> str:
     return ".".join(parts).removesuffix(".__init__")
 
 
-def runtime_imports(tree: ast.AST) -> Iterator[ast.ImportFrom | ast.Import]:
-    """All imports but those that only type checkers see."""
-    for child in ast.iter_child_nodes(tree):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-            continue
-        if isinstance(child, ast.ImportFrom | ast.Import):
-            yield child
-        yield from runtime_imports(child)
-
-
-def imports_of(path: Path, sources: Path, modules: set[str]) -> Iterator[Import]:
-    text = path.read_text()
-    lines = text.splitlines()
+def imports_of(
+    path: Path, statements: list[ImportStatement], sources: Path, modules: set[str]
+) -> Iterator[Import]:
+    """The imports of modules, but for those that only type checkers see."""
+    lines = path.read_text().splitlines()
     importer = module_name(path, sources)
-    for statement in runtime_imports(ast.parse(text)):
-        has_reason = lines[statement.lineno - 2].strip().startswith(REASON)
-        for alias in statement.names:
-            if isinstance(statement, ast.ImportFrom):
-                whole = f"{statement.module}.{alias.name}"
-                imported = whole if whole in modules else str(statement.module)
-            else:
-                imported = alias.name
+    for statement in statements:
+        if statement.is_for_types:
+            continue
+        has_reason = lines[statement.line - 2].strip().startswith(REASON)
+        for name in statement.names:
+            whole = f"{statement.module}.{name}" if statement.module else name
+            imported = whole if whole in modules else statement.module
             if imported in modules:
-                yield Import(importer, imported, statement.lineno, has_reason)
+                yield Import(importer, imported, statement.line, has_reason)
 
 
-def cycles_without_reason(sources: Path) -> list[str]:
+def cycles_without_reason(sources: Path, files: Mapping[Path, list[ImportStatement]]) -> list[str]:
     """Imports that close a cycle and have no comment that says why."""
-    files = {module_name(path, sources): path for path in sorted(sources.rglob("*.py"))}
-    imports = [each for path in files.values() for each in imports_of(path, sources, set(files))]
+    modules = {module_name(path, sources) for path in files}
+    imports = [
+        each
+        for path, statements in files.items()
+        for each in imports_of(path, statements, sources, modules)
+    ]
     graph: dict[str, set[str]] = defaultdict(set)
     for each in imports:
         if not each.has_reason:
             graph[each.importer].add(each.imported)
+    reached = {module: reachable(graph, module) for module in modules}
     return [
         f"{each.importer}:{each.line} imports {each.imported}, which imports it again: "
         f"break the cycle, or write `{REASON} why` above the import"
         for each in imports
-        if not each.has_reason and reaches(graph, each.imported, each.importer)
+        if not each.has_reason and each.importer in reached[each.imported]
     ]
 
 
-def reaches(graph: dict[str, set[str]], start: str, goal: str) -> bool:
+def reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
+    """A module and all that it imports, directly or not."""
     seen, waiting = {start}, [start]
     while waiting:
-        module = waiting.pop()
-        if module == goal:
-            return True
-        waiting += graph[module] - seen
-        seen |= graph[module]
-    return False
+        new = graph.get(waiting.pop(), set[str]()) - seen
+        waiting += new
+        seen |= new
+    return seen
 
 
 def test_no_import_cycle_is_without_a_reason() -> None:
-    assert cycles_without_reason(SOURCES) == []
+    assert cycles_without_reason(SOURCES, statements_of_sources(SOURCES)) == []
+
+
+def found(sources: Path) -> list[str]:
+    files = {path: import_statements(path) for path in sources.rglob("*.py")}
+    return cycles_without_reason(sources, files)
 
 
 def test_a_cycle_is_found(tmp_path: Path) -> None:
     (tmp_path / "first.py").write_text("def f():\n    import second\n")
     (tmp_path / "second.py").write_text("import first\n")
-    assert len(cycles_without_reason(tmp_path)) == 2
+    assert len(found(tmp_path)) == 2
     (tmp_path / "first.py").write_text(f"def f():\n    {REASON} a test\n    import second\n")
-    assert cycles_without_reason(tmp_path) == []
+    assert found(tmp_path) == []

@@ -73,6 +73,7 @@ def test_no_other_package_is_imported_with_the_package(name: str) -> None:
     assert name not in imported("import riselang; hasattr(riselang, '__wrapped__')")
 
 
+@pytest.mark.rotating(4)
 def test_a_kernel_in_the_cache_runs_without_the_compiler(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,12 +85,14 @@ def test_a_kernel_in_the_cache_runs_without_the_compiler(
     assert not warm.intersection(COMPILER) - {"llvmlite"}  # which links what is in the cache
 
 
+@pytest.mark.rotating(4)
 def test_a_product_of_matrices_is_compiled_without_what_it_does_not_need() -> None:
     found = imported(PRODUCT)
     assert "riselang.rewrite.strategies.contractions" in found
     assert not found.intersection(OTHERS)
 
 
+@pytest.mark.rotating(3)
 def test_the_first_term_that_is_written_imports_the_printer() -> None:
     code = CACHED.rpartition("assert")[0] + "text = repr(twice.trace(N=4).term)\n"
     assert "riselang.notation.printer" in imported(
@@ -97,6 +100,7 @@ def test_the_first_term_that_is_written_imports_the_printer() -> None:
     )
 
 
+@pytest.mark.rotating(3)
 def test_a_decorated_function_needs_no_compiler() -> None:
     assert not imported(CACHED.rpartition("assert")[0]).intersection(COMPILER)
 

@@ -70,6 +70,11 @@ from support.fuzzing import seeds
 def test_random(seeds):
     assert seeds.start != 41
 
+@pytest.mark.sampled(1)
+@seeds(3, nightly=4, fuzzed=8, batch=1)
+def test_batches(seeds):
+    pass
+
 @pytest.mark.nightly
 def test_slow():
     pass
@@ -121,7 +126,8 @@ def run_pytest(folder: Path, *arguments: str, **variables: str) -> str:
         "0",
         "-p",
         "no:cacheprovider",
-        *arguments,
+        "-p",
+        "no:hypothesispytest",
     ]
     done = subprocess.run(
         [*command, *arguments],
@@ -144,7 +150,7 @@ def test_a_failure_is_shown_with_the_way_to_repeat_it(tmp_path: Path) -> None:
     assert printed.index("test_long") < printed.index("test_other")
 
 
-@pytest.mark.rotating(3)
+@pytest.mark.rotating(5)
 def test_nightly_tests_run_by_night(tmp_path: Path) -> None:
     printed = run_pytest(tmp_path, RISE_FUZZ_SEED="40", RISE_NIGHTLY="1")
     assert "test_slow PASSED" in printed
@@ -169,7 +175,7 @@ def test_the_seed_samples_the_cases_of_a_test(tmp_path: Path) -> None:
     assert sampled_cases(run_pytest(tmp_path, "test_some.py::test_cases")) == set("012345678")
 
 
-@pytest.mark.rotating(3)
+@pytest.mark.rotating(5)
 def test_the_seed_chooses_the_rotating_tests(tmp_path: Path) -> None:
     runs = [run_pytest(tmp_path, RISE_FUZZ_SEED=str(seed)) for seed in (40, 41, 43)]
     turns = [{*re.findall(r"test_turns\[(\d+)\] PASSED", printed)} for printed in runs]
@@ -178,6 +184,15 @@ def test_the_seed_chooses_the_rotating_tests(tmp_path: Path) -> None:
     assert {printed.count("test_files[") for printed in runs} == {0, 90}
     assert run_pytest(tmp_path, "test_turns.py").count("test_turns[") == 90
     assert run_pytest(tmp_path, RISE_NIGHTLY="1").count("test_turns[") == 90
+
+
+@pytest.mark.rotating(3)
+def test_a_fuzz_runs_all_batches(tmp_path: Path) -> None:
+    counts = [
+        len(re.findall(r"test_batches\[\S+ PASSED", run_pytest(tmp_path, **variables)))
+        for variables in ({"RISE_FUZZ_SEED": "40"}, {"RISE_FUZZ": "1"})
+    ]
+    assert counts == [1, 8]
 
 
 MAKEFILE = "good:\n\t@echo all is well\nbad:\n\t@echo this is wrong; exit 3\nlast:\n\t@echo ran\n"

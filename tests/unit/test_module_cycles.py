@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import riselang
+from support.import_statements import statements_of_sources
 
 ROOT = Path(riselang.__file__).parent
 RECURSIVE = {
@@ -25,24 +25,21 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield the imports anywhere in a module, as a module and a name from it."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, "") for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.module is not None
-            yield from ((node.module, alias.name) for alias in node.names)
-
-
 def import_graph() -> dict[str, set[str]]:
-    """Return each module with the modules that it imports."""
-    files = {module_name(path): path for path in ROOT.rglob("*.py")}
+    """Return each module with the modules that it imports, anywhere in it."""
+    files = {
+        module_name(path): statements
+        for path, statements in statements_of_sources(ROOT.parent).items()
+        if path.is_relative_to(ROOT)
+    }
     graph: dict[str, set[str]] = {}
-    for module, path in files.items():
-        names = imported_names(ast.parse(path.read_text(encoding="utf-8")))
-        imported = {f"{source}.{name}" if f"{source}.{name}" in files else source
-                 for source, name in names}  # fmt: skip
+    for module, statements in files.items():
+        names = {
+            (statement.module, f"{statement.module}.{name}" if statement.module else name)
+            for statement in statements
+            for name in statement.names
+        }
+        imported = {whole if whole in files else source for source, whole in names}
         graph[module] = (imported & files.keys()) - {module}
     return graph
 

@@ -15,7 +15,7 @@ import pytest
 
 import riselang as rl
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 SOURCES = Path(rl.__file__).parent
 TESTS = Path(__file__).parents[1]

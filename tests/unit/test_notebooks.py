@@ -9,7 +9,7 @@ import pytest
 
 import riselang
 
-pytestmark = [pytest.mark.long, pytest.mark.rotating(3)]
+pytestmark = [pytest.mark.long, pytest.mark.rotating(6)]
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOTEBOOKS = sorted((EXAMPLES / "notebooks").glob("*.ipynb"))
 
@@ -18,6 +18,8 @@ def test_there_are_four() -> None:
     assert [each.stem for each in NOTEBOOKS] == ["language", "model", "strategies", "training"]
 
 
+@pytest.mark.rotating(8)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_shows_what_it_showed(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -50,6 +53,8 @@ BOUNDED = {
 """Recursions that are not as deep as a program is, and what they are over."""
 OTHERS = ("lowering/assignments.py:",)
 """Attributes that have the name of a walk and are none."""
+Walks = list[tuple[list[Function], set[Function]]]
+"""Functions of a file, with a group of them that recurses."""
 ENTERING = frozenset({"with_deep_stack", "recursive"})
 
 
@@ -61,10 +66,10 @@ def is_entering(function: Function | None) -> bool:
     return False
 
 
-def walks(path: Path) -> list[tuple[list[Function], set[Function]]]:
+def walks(path: Path) -> Walks:
     """The functions of a file, and those groups that recurse over programs."""
     functions = functions_of(path)
-    found: list[tuple[list[Function], set[Function]]] = []
+    found: Walks = []
     for group in recursions(functions):
         types = {name for each in group for name in each.parameter_types}
         around = {n for each in group if each.outer for n in each.outer.parameter_types}
@@ -73,10 +78,10 @@ def walks(path: Path) -> list[tuple[list[Function], set[Function]]]:
     return found
 
 
-def unbounded(path: Path) -> list[str]:
+def unbounded(walks: Walks) -> list[str]:
     """The walks of a file that may be entered on the stack of whoever calls them."""
     problems: list[str] = []
-    for functions, group in walks(path):
+    for functions, group in walks:
         module = next(iter(group)).module
         if any(module.startswith(known) for known in (*INSIDE, *BOUNDED)):
             continue
@@ -92,26 +97,40 @@ def unbounded(path: Path) -> list[str]:
     return problems
 
 
-def sources() -> list[Path]:
-    return sorted(SOURCES.rglob("*.py"))
+def indirect(walks: Walks) -> list[str]:
+    """Where the walks of a file call themselves by way of C, though programs are unbounded."""
+    return [
+        problem
+        for _, group in walks
+        if not next(iter(group)).module.startswith(tuple(BOUNDED))
+        for problem in calls_through_c(group)
+        if not problem.startswith(OTHERS)
+    ]
+
+
+def sources(pattern: str) -> Iterator[Path]:
+    """The sources with a word that this expression matches."""
+    word = re.compile(rf"\b({pattern})\b")
+    return (path for path in sorted(SOURCES.rglob("*.py")) if word.search(path.read_text()))
+
+
+@cache
+def problems_in_sources() -> tuple[list[str], list[str]]:
+    """The walks that may be entered on any stack, and those that call themselves through C."""
+    # A walk has a parameter of such a type.
+    found = [(unbounded(each), indirect(each)) for each in map(walks, sources("|".join(TREES)))]
+    return [each for one, _ in found for each in one], [each for _, two in found for each in two]
 
 
 def test_every_walk_over_a_program_is_entered_on_a_deep_stack() -> None:
-    problems = [problem for path in sources() for problem in unbounded(path)]
+    problems, _ = problems_in_sources()
     assert not problems, (
         "mark these with support.recursion.with_deep_stack, or say in INSIDE who enters them"
     )
 
 
 def test_walks_over_operations_call_themselves_directly() -> None:
-    problems = [
-        problem
-        for path in sources()
-        for _, group in walks(path)
-        if not next(iter(group)).module.startswith(tuple(BOUNDED))
-        for problem in calls_through_c(group)
-        if not problem.startswith(OTHERS)
-    ]
+    _, problems = problems_in_sources()
     assert not problems, "a call through C takes C stack, which Python 3.12 and 3.13 bound"
 
 
@@ -123,14 +142,13 @@ def test_those_who_enter_have_a_stack_of_their_own(place: str) -> None:
 
 
 def test_every_pass_has_a_stack_of_its_own() -> None:
-    for path in sources():
+    for path in sources("ModulePass"):
+        functions = {each.name: each for each in functions_of(path)}
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef) and any(
                 isinstance(base, ast.Name) and base.id == "ModulePass" for base in node.bases
             ):
-                (apply,) = [
-                    each for each in functions_of(path) if each.name == f"{node.name}.apply"
-                ]
+                apply = functions[f"{node.name}.apply"]
                 assert is_entering(apply), apply
 
 
@@ -139,11 +157,11 @@ def test_a_walk_without_a_stack_is_named(tmp_path: Path) -> None:
     path.write_text(
         "def size(term: Term) -> int:\n    return 1 + sum(size(child) for child in term.children)\n"
     )
-    assert unbounded(path) == ["walks.py:1 size"]
+    assert unbounded(walks(path)) == ["walks.py:1 size"]
     ((_, group),) = walks(path)
     assert calls_through_c(group) == ["walks.py:1 size: calls itself in a generator, line 2"]
     path.write_text("@recursive\n" + path.read_text())
-    assert unbounded(path) == []
+    assert unbounded(walks(path)) == []
 
 
 def test_walks_that_call_each_other_are_named(tmp_path: Path) -> None:
@@ -158,4 +176,4 @@ def test_walks_that_call_each_other_are_named(tmp_path: Path) -> None:
         "def walk(term: Term) -> None:\n"
         "    Walk().one(term)\n"
     )
-    assert unbounded(path) == ["walks.py:7 walk"]
+    assert unbounded(walks(path)) == ["walks.py:7 walk"]

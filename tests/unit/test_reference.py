@@ -65,6 +65,7 @@ def test_the_reference_is_only_of_patterns() -> None:
     assert REFERENCE.keys() <= PATTERNS.keys()
 
 
+@pytest.mark.sampled(23)
 @pytest.mark.parametrize(("name", "law"), LAWS, ids=[f"{name}: {law.left}" for name, law in LAWS])
 def test_laws_hold(name: str, law: Law) -> None:
     left, right = (closed(law.parameters, side) for side in (law.left, law.right))
@@ -89,6 +90,8 @@ def test_examples_are_true(name: str) -> None:
     assert repr(found) == example.result
 
 
+@pytest.mark.sampled(1)
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize("loops", ["affine", "scf"])
 def test_examples_are_true_compiled(loops: str) -> None:
     """All examples of patterns that compile, as functions of one module."""

@@ -18,7 +18,7 @@ import pytest
 from riselang.support.errors import LimitationError
 from riselang.support.recursion import MAX_CALL_DEPTH, has_deep_stack, with_deep_stack
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 DEEP = 20_000
 
@@ -40,6 +40,7 @@ def by_a_cache(levels: int) -> int:
     return 1 + by_a_cache(levels - 1) if levels else 0
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("function", [directly, by_a_generator, by_a_key, by_a_cache])
 def test_a_recursion_may_be_deep_however_it_is_made(function: Any) -> None:
     """Python 3.12 and later count the calls that go through C; see Note [Two stacks]."""

@@ -166,6 +166,7 @@ def test_operations_that_return_no_number_are_reported(name: str) -> None:
         rl.jit(program)(X)
 
 
+@pytest.mark.rotating(3)
 def test_the_setting_checks_all_programs() -> None:
     program = (
         "import numpy as np, riselang as rl\n"

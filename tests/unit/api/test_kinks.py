@@ -183,7 +183,7 @@ def test_forward_mode(kink: Kink) -> None:
         np.testing.assert_allclose(tangent, np.ravel(expected)[position])
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kink", KINKS)
 def test_jax(kink: Kink) -> None:
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -196,6 +196,7 @@ def test_jax(kink: Kink) -> None:
         np.testing.assert_allclose(other, expected)
 
 
+@pytest.mark.rotating(3)
 def test_a_branch_that_is_not_taken_has_no_influence() -> None:
     gradient = rl.grad(lambda x: rl.where(x > 0.0, rl.math.sqrt(x), 0.0))
     assert gradient(0.0) == 0.0

@@ -88,6 +88,7 @@ def test_a_derivation_marks_what_each_step_changed() -> None:
         assert str(step.rule.law) in text_of(derivation)
 
 
+@pytest.mark.rotating(3)
 def test_of_very_many_steps_the_first_are_shown() -> None:
     text = f"fun((x : 4.f32), x{' |> reverse' * 160})"
     program: Any = rl.loads(text, name="long.rise", strategy="simplify()")

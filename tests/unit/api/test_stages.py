@@ -79,6 +79,7 @@ print("torch_mlir" in sys.modules)
 """
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize(
     ("kernel", "arguments", "rest", "shown"),
     [

@@ -66,6 +66,7 @@ def test_a_second_call_is_prepared(name: str) -> None:
     assert is_prepared(kernel)
 
 
+@pytest.mark.rotating(3)
 def test_calls_of_several_forms_do_not_mix() -> None:
     kernel = rl.jit(total)
     for _ in range(3):

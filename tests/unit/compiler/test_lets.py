@@ -32,6 +32,7 @@ def check(term: Term, results: int = 1) -> None:
     assert normalize_lets(settled, results) == settled
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples(path: Path) -> None:
     for definition in parse_program(path.read_text(), str(path)):
@@ -41,6 +42,7 @@ def test_examples(path: Path) -> None:
         check(contract(term), results)
 
 
+@pytest.mark.rotating(3)
 def test_random_programs() -> None:
     for seed in range(SEEDS):
         program = seeded_program(seed)

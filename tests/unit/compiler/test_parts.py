@@ -89,12 +89,15 @@ def test_small_modules_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert partition_module(parse_module(MODULE)) == []
 
 
+@pytest.mark.rotating(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("jobs", ["1", "2", "3"])
 def test_the_functions_are_the_same(monkeypatch: pytest.MonkeyPatch, jobs: str) -> None:
     monkeypatch.setenv("RISE_JOBS", jobs)
     check(rl.loads(MODULE))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "script",
     [
@@ -111,11 +114,13 @@ def test_workers_that_fail(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scri
     check(rl.loads(MODULE))
 
 
+@pytest.mark.rotating(3)
 def test_no_worker_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_pool.sys, "executable", "/nowhere/python")
     check(rl.loads(MODULE))
 
 
+@pytest.mark.rotating(3)
 def test_the_error_of_a_job_is_told() -> None:
     jobs = [Job("module {}", (), {}), Job("module { what }", (), {}), Job("module {}", (), {})]
     with pytest.raises(UserError, match="MLIR rejects the module"):

@@ -17,7 +17,7 @@ from riselang.native.llvm import codegen as llvm
 from riselang.native.llvm import shared_libraries as libraries
 from riselang.term.nodes import Term
 
-pytestmark = pytest.mark.rotating(4)
+pytestmark = pytest.mark.rotating(6)
 
 STAGES = ("notation", "rise", "imperative", "affine", "llvm")
 
@@ -138,7 +138,7 @@ def read_back(lowered: Lowered, stage: str) -> tuple[bytes, ...]:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=needs_blas if name == "blas" else ()) for name in CASES]
 )
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 def test_each_stage_becomes_the_same_machine_code(name: str) -> None:
     case = CASES[name]
     lowered = rl.jit(case.function, **case.options).lower(**case.sizes)
@@ -148,6 +148,7 @@ def test_each_stage_becomes_the_same_machine_code(name: str) -> None:
     assert not differing
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", CASES)
 def test_the_notation_shows_the_very_term_that_is_lowered(
     name: str, monkeypatch: pytest.MonkeyPatch

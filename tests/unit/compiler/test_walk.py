@@ -69,6 +69,7 @@ def test_the_walk_is_short() -> None:
     assert 0 < len(named()) <= MOST_FUNCTIONS
 
 
+@pytest.mark.rotating(6)
 def test_each_function_is_called_in_this_order(called: list[Named]) -> None:
     assert [each for each in named() if each not in called] == []
     assert sorted(named(), key=called.index) == named()

@@ -29,6 +29,7 @@ def test_ops_print_in_their_format() -> None:
     assert str(AddiOp(one, one)).endswith("arith.addi %1, %1 : i32")
 
 
+@pytest.mark.rotating(3)
 def test_compiling_reads_no_format() -> None:
     script = (
         "import riselang as rl, sys\n"

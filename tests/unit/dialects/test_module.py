@@ -135,6 +135,7 @@ def test_regions_nest_up_to_a_limit() -> None:
     assert caught.value.location is not None
 
 
+@pytest.mark.rotating(3)
 def test_lambdas_nest_up_to_a_limit() -> None:
     depth = MAXIMUM_NESTING - 10
     type = "!rise.scalar<f32>"

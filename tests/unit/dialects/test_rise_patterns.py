@@ -157,6 +157,7 @@ def test_the_tables_agree() -> None:
     assert PATTERN_TEXTS.keys() == NOTATION.keys() <= PATTERN_OPS.keys()
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", PATTERN_OPS)
 def test_the_example_of_each_pattern_is_read_back(name: str) -> None:
     example = REFERENCE[name].example
@@ -222,6 +223,7 @@ def test_the_type_may_be_written_behind_a_pattern(name: str) -> None:
     assert printed(f"{text} : {op.results[0].type}") == text
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", PATTERN_TEXTS)
 def test_attributes_with_hash_in_generic_form(name: str) -> None:
     """`t = #rise.scalar<f32>`, as the seeds write types, means the type."""

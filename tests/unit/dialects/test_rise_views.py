@@ -129,6 +129,7 @@ def steps(name: str, pattern: Pattern) -> Iterator[tuple[type[ViewOp], RiseType,
         yield STORE_OPS[name], result, argument
 
 
+@pytest.mark.sampled(14)
 @CASES
 def test_a_step_prints_as_it_is_read_and_knows_its_sizes(
     name: str, sizes: Mapping[str, int]

@@ -53,7 +53,7 @@ SHAPES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
 
 @pytest.mark.parametrize("shapes", SHAPES)
 @pytest.mark.parametrize("operator", OPERATORS)
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(10)
 def test_an_operator_is_applied_to_broadcast_elements(operator: str, shapes: str) -> None:
     left, right = SHAPES[shapes]
     check_beside_numpy(OPERATORS[operator], [ints(*left), ints(*right)])
@@ -91,6 +91,7 @@ def test_a_matrix_multiplication_is_that_of_numpy(shapes: Any) -> None:
     check_beside_numpy(lambda a, b: a @ b, [ints(*shape) > 3 for shape in shapes])
 
 
+@pytest.mark.rotating(3)
 def test_a_matrix_multiplication_is_the_pattern_form() -> None:
     def product(A: rl.Array["N", "K", rl.f32], B: rl.Array["K", "M", rl.f32]):
         return A @ B
@@ -124,6 +125,7 @@ def test_broadcasting_is_visible_in_notation() -> None:
     assert "x0 |> map(fun(a, zip(a, x1) |> map(add)))" in text
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("backend", ["compile", "interpret"])
 def test_symbolic_sizes_are_used_where_they_are_provable(backend: str) -> None:
     def program(A: rl.Array["N", "M", rl.f32]):
@@ -229,6 +231,7 @@ def test_missing_names_have_hints() -> None:
             getattr(module, name)
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("backend", ["interpret", "compile"])
 def test_means_of_short_floats_do_not_overflow(backend: str) -> None:
     x = np.tile(np.array([100, 102], np.float16), 1000)

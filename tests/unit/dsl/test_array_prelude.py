@@ -51,7 +51,7 @@ CASES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(3)
 def test_agrees_with_numpy(name: str, dtype: Any) -> None:
     function, reference = CASES[name]
 

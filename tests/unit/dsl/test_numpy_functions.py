@@ -123,6 +123,7 @@ def inputs() -> list[Any]:
     return [numbers[0].astype(np.float32), numbers[1].astype(np.int32)]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_computes_what_numpy_computes(name: str) -> None:

@@ -24,6 +24,7 @@ def interpreted(function: Callable[..., Any], *arguments: Any) -> Any:
     return rl.jit(function, backend="interpret")(*arguments)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("first", DTYPES)
 def test_products_have_the_types_of_numpy(first: str) -> None:
     for second in DTYPES:

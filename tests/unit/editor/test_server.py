@@ -148,6 +148,8 @@ def test_places_are_counted_as_editors_count_them(server: Server) -> None:
     server.edit("units.rise", text, use)
 
 
+@pytest.mark.sampled(1)
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize(("name", "language"), [("a.rise", NOTATION), ("a.mlir", MODULES)])
 def test_random_edits_never_stop_the_server(server: Server, name: str, language: Language) -> None:
     choices = random.Random(7)

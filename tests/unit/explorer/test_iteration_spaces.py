@@ -181,6 +181,7 @@ def test_sizes_are_large_enough_for_tiles() -> None:
     assert set(choose_sizes(scop, tree, {}).values()) == {20}
 
 
+@pytest.mark.rotating(5)
 def test_the_page_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "f.c").write_text(SEIDEL)
     page = tmp_path / "page.html"

@@ -72,6 +72,7 @@ def test_what_is_no_product_has_no_rival_of_numpy(monkeypatch: pytest.MonkeyPatc
     assert speed["intensity"] is None
 
 
+@pytest.mark.rotating(3)
 def test_the_peaks_are_those_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RISE_NUM_THREADS", "2")
     found = measure_peaks(repetitions=2, share=1e-4)

@@ -40,6 +40,7 @@ def numbers(model: Any, maximum: int = 4, delay: float = 0.05) -> BatchedModel:
     return BatchedModel(model, [Row("x", np.dtype(np.float64), ())], [1, 2, maximum], delay)
 
 
+@pytest.mark.rotating(3)
 def test_threads_get_their_rows() -> None:
     model = rl.from_stablehlo(STATIC).bind(W)
     with model.batched(delay=0.001) as batched, ThreadPoolExecutor(16) as pool:
@@ -186,6 +187,7 @@ def test_a_forked_child_is_told() -> None:
         assert os.waitpid(child, 0)[1] == 0
 
 
+@pytest.mark.rotating(3)
 def test_the_web_server_classifies_digits() -> None:
     path = Path(__file__).parents[3] / "examples/serving/serve.py"
     spec = importlib.util.spec_from_file_location("serve", path)

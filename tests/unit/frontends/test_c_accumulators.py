@@ -16,7 +16,7 @@ from riselang.native.llvm import codegen as llvm
 from riselang.support.config import Options
 from support.c_programs import model
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 N = 9
 ROWS = "void f(int n, double a[n][n], double b[n][n], double c[n][n]) { %s }"
@@ -104,6 +104,7 @@ def test_a_scalar_stays(name: str) -> None:
     assert replace_accumulators(scop) is scop
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("text", [*REPLACED.values(), *KEPT.values()], ids=[*REPLACED, *KEPT])
 def test_results_stay_the_same(text: str) -> None:
     found = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from riselang.dialects.module import parse_module, verify_module
 from riselang.frontends.c.c_program import make_program
 from riselang.frontends.c.model.dependences import dependences
@@ -79,17 +81,20 @@ def test_what_depends_on_the_iteration_before_is_not() -> None:
 SUMS = "void f(int n, double x[n], double y[n]) { for (int i = 0; i < n; i++) for (int j = 0; %s }"
 
 
+@pytest.mark.rotating(3)
 def test_a_sum_stays_in_a_register_where_nothing_else_is_that_element() -> None:
     assert "iter_args" in arranged(SUMS % "j < n; j++) y[i] += x[j];")
     assert "iter_args" in arranged(SUMS % "j < i; j++) y[i] += y[j];")
     assert "iter_args" not in arranged(SUMS % "j <= i; j++) y[i] += y[j];")
 
 
+@pytest.mark.rotating(3)
 def test_a_sum_that_is_also_read_is_right() -> None:
     check_same(SUMS % "j <= i; j++) y[i] += y[j] * x[j];", "f", {"n": 21}, schedule="isl")
     check_same(SUMS % "j < i; j++) y[i] += y[j] * x[j];", "f", {"n": 21}, schedule="isl")
 
 
+@pytest.mark.rotating(3)
 def test_a_matrix_product_has_tiles_of_registers() -> None:
     tree = loop_ast(model((KERNELS / "gemm.c").read_text()), "isl").to_C_str()
     assert "S1(4 * t2_ + 3, 4 * t3_ + 3, t4_);" in tree
@@ -116,6 +121,7 @@ def test_downwards_is_along_memory_too() -> None:
     assert set((access_strides(statement, [i, j], 1) or {}).values()) == {Stride.NEXT}
 
 
+@pytest.mark.rotating(3)
 def test_chains_that_read_lines_of_the_cache_together_stand_side_by_side() -> None:
     tree = loop_ast(model(DOWN), "isl").to_C_str()
     assert "S0(4 * t0_ + 3, -t1_);" in tree, "v is read along i, p and q along j"
@@ -166,6 +172,7 @@ FORWARD = TRIANGULAR % ("0; i < n; i++", "0; j < i; j++")
 BACKWARD = TRIANGULAR % ("n - 1; i >= 0; i--", "i + 1; j < n; j++")
 
 
+@pytest.mark.rotating(8)
 def test_products_with_finished_elements_of_a_triangular_system_are_interleaved() -> None:
     """Eight rows at a time: the elements of earlier rows first, then the triangle."""
     text = make_program([model(FORWARD)], Options("affine", "strict"), "isl").text("c")

@@ -56,6 +56,7 @@ def test_dependences_that_cannot_occur_are_left_out():
     assert "#pragma omp simd" in text(SHIFTED, "#pragma rise assume(n <= 64)", "c")
 
 
+@pytest.mark.rotating(4)
 def test_promises_do_not_keep_loops_from_being_tiled():
     kept = "the source order is kept"
     assert kept not in text(PRODUCT, "#pragma rise assume(n >= 64)", "report", "isl")

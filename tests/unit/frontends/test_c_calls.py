@@ -9,7 +9,7 @@ from riselang.frontends.c.parse.syntax import Assign, While, walk_statements
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from support.c_programs import check_same, model
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 FUNCTIONS = """\
 #include <math.h>
@@ -57,6 +57,7 @@ BODIES = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize("schedule", ["source", "isl"])
 def test_results_are_those_of_the_c_compiler(name: str, schedule: str) -> None:

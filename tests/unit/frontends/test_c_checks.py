@@ -18,7 +18,7 @@ from riselang.frontends.c.file import CFile
 from riselang.support.config import Options
 from riselang.support.errors import OutOfRangeError, UserError
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 SCHEDULES = ("source", "isl", "patterns")
 GATHER = """void gather(int n, double y[n], double x[n], int idx[n]) {

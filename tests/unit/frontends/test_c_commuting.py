@@ -83,6 +83,7 @@ def test_operations(body: str, operation: str | None) -> None:
     assert [commuting_operation(each) for each in scop.statements] == [operation]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", [NUSSINOV, *map(fold, "<>&|^"), fold("+", "unsigned")])
 def test_intervals_are_folded_along_rows(text: str) -> None:
     assert has_fast_columns(text)
@@ -93,6 +94,7 @@ def test_other_updates_keep_their_order(text: str) -> None:
     assert not has_fast_columns(text)
 
 
+@pytest.mark.rotating(3)
 def test_different_operations_do_not_commute() -> None:
     text = FOLD % {"type": "int", "first": updated("<", LEFT), "second": updated(">", SPLIT)}
     assert not has_fast_columns(text)
@@ -127,6 +129,7 @@ def test_an_operand_that_another_instance_writes_keeps_the_order() -> None:
     assert kept.is_subset(pairs.ordered)
 
 
+@pytest.mark.rotating(3)
 def test_schedules_may_exchange_updates_that_commute() -> None:
     rows = "{ S0[j, i] -> [(-j)] }, { S0[j, i] -> [(-i)] }"
     for text in (SUMS % "i", SUMS % "0"):
@@ -161,6 +164,8 @@ def test_updates_that_commute_have_the_same_data_flow() -> None:
         assert has_same_data_flow(scop, loop_ast(scop, "source"), tree) == is_same
 
 
+@pytest.mark.rotating(6)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("n", [1, 3, 40])
 def test_they_give_the_bits_of_c(n: int) -> None:
     check_same(NUSSINOV, "nussinov", {"n": n}, seed=n, schedule="isl", is_changed=False)
@@ -203,6 +208,7 @@ def random_updates(seed: int) -> str:
     return "\n".join([*lines, "    }", "}"])
 
 
+@pytest.mark.rotating(4)
 @seeds(2, nightly=40, fuzzed=2_000, batch=2)
 def test_random_updates_agree_with_the_c_compiler(seeds: range, ran: Ran) -> None:
     for seed in seeds:

@@ -13,7 +13,7 @@ from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruc
 from support.c_programs import compiled_by_us, model
 from support.c_records import check_records
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 HEAD = "#include <complex.h>\n"
 BODIES = {
@@ -42,6 +42,7 @@ def arguments(function: CFunction) -> list[Any]:
     return [5, z, w, np.array(0.5 + 2j, dtype)]
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize("type", ["double", "float"])
 def test_results_are_those_of_the_c_compiler(name: str, type: str) -> None:

@@ -50,6 +50,7 @@ def test_other_sums_are_contracted(name: str) -> None:
     assert c_text(CONTRACTED[name]).count("__builtin_fma") == 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("body", [*CHAINS.values(), *CONTRACTED.values()])
 def test_every_schedule_contracts_the_same(body: str) -> None:
     found = []

@@ -11,7 +11,7 @@ from riselang.support.config import Options
 from riselang.support.errors import UserError
 from support.c_programs import check_same, model
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 PROGRAMS = {
     "a while loop": "void f(int n, double a[n]) { int i = 0; while (i < n) { a[i] *= 2; i++; } }",
@@ -104,6 +104,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("schedule", ["source", "isl"])
 def test_results_are_those_of_the_c_compiler(name: str, schedule: str) -> None:

@@ -71,6 +71,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("schedule", ["source", "isl"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_results_are_those_of_the_c_compiler(name: str, schedule: str) -> None:
@@ -134,6 +135,7 @@ def make_structure(dtype: np.dtype[Any], start: int) -> Any:
     return record[()]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["nested", "mixed", "pairs", "array", "globals", "numbers"])
 def test_structures_in_registers(name: str) -> None:
     def make(function: CFunction) -> list[Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from riselang.frontends.c.c_program import make_program
 from riselang.frontends.c.model.dependences import dependences
 from riselang.frontends.c.model.isl_text import isl
@@ -88,6 +90,7 @@ def test_initial_values_are_written() -> None:
     assert not found.flow.is_empty()
 
 
+@pytest.mark.rotating(3)
 def test_a_stencil_is_skewed_and_the_proof_holds() -> None:
     scop = model((KERNELS / "jacobi-2d.c").read_text())
     tree = loop_ast(scop, "isl")
@@ -124,6 +127,7 @@ void f(int n, int m, float a0[27][15], double a2[13]) {
 """
 
 
+@pytest.mark.rotating(4)
 def test_what_isl_leaves_out_where_tiles_meet_strides_is_found() -> None:
     """isl's loops for this order lack instances; another order is taken then."""
     scop = model(LEFT_OUT)

@@ -84,6 +84,7 @@ PRODUCT = """void f(int n, double C[n][n], double A[n][n], double B[n][n]) {
     C[i][j] += A[i][k] * B[k][j]; }"""
 
 
+@pytest.mark.rotating(4)
 def test_small_products_take_the_fast_path_of_their_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     """Estimates of what is faster take longer than these; large ones still run as patterns."""
     function = rl.from_c(PRODUCT)

@@ -48,6 +48,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values_are_kept_between_calls(name: str) -> None:
     text = f"{PROGRAMS[name]}\n/* {name} */\n"

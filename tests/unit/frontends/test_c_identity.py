@@ -61,6 +61,7 @@ def test_other_parameters_have_another_identity(head: str) -> None:
     assert model_text(model(HEAD + body)) != model_text(model(head + body))
 
 
+@pytest.mark.rotating(5)
 def test_places_and_processes_do_not_matter() -> None:
     text = (KERNELS / "adi.c").read_text()
     known = model_text(model(text))
@@ -106,6 +107,7 @@ def test_code_that_was_kept_needs_no_loops(tmp_path: Path, monkeypatch: pytest.M
     np.testing.assert_array_equal(b, 2 * a)
 
 
+@pytest.mark.rotating(3)
 def test_the_report_says_where_a_search_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     scop, options = model((KERNELS / "gemm.c").read_text()), Options("affine")
     assert "the source order is kept" not in format_report(scop, options, "isl")

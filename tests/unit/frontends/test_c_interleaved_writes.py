@@ -40,6 +40,7 @@ def test_a_diagonal_dependence_leaves_rows_vectorized() -> None:
     assert re.search(r"#pragma omp simd\n\s*for \(long j = 1;", loops(DIAGONAL))
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("text", [PAIR, DOUBLED, PARITY, FAR, DENSE, BETWEEN, DIAGONAL])
 @pytest.mark.parametrize("n", [0, 1, 2, 9, 24])
 def test_they_give_the_bits_of_c(text: str, n: int) -> None:

@@ -20,7 +20,7 @@ from riselang.tools import rise
 from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bits
 from support.tool_runs import called
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 SIZES = {"ni": 9, "nj": 11, "nk": 7, "nl": 8, "n": 12, "m": 10, "steps": 3}
 NEST = """void f(int n, double a[n][n]) {
@@ -74,6 +74,7 @@ def test_the_members_are_those_of_polly() -> None:
     assert "S0[i, j] -> [i, j]" in statement["schedule"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "schedule"),
     [("gemm", "source"), ("trisolv", "source"), ("jacobi-1d", "isl"), ("mvt", "isl")],
@@ -130,6 +131,7 @@ def _set(*path: Any) -> Callable[[dict[str, Any]], None]:
 READ = ("statements", 0, "accesses", 0)
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -17,7 +17,7 @@ from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bit
 from support.c_structured import structured_function
 from support.fuzzing import IS_NIGHTLY
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 needs_blas = pytest.mark.skipif(not libraries.is_installed(libraries.BLAS), reason="needs a BLAS")
 SIZES = {"ni": 11, "nj": 13, "nk": 7, "nl": 9, "nm": 5, "nr": 3, "nq": 4, "np": 6, "n": 23, "m": 8}
@@ -181,7 +181,7 @@ STRUCTURED = {
 
 
 @pytest.mark.parametrize("kernel", list(STRUCTURED)[:: 1 if IS_NIGHTLY else 2])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_structured_ops_compute_the_same_bits(kernel: str) -> None:
     text = (KERNELS / f"{kernel}.c").read_text()
     scop = model(text)

@@ -26,7 +26,7 @@ from riselang.support.errors import UserError
 from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bits
 from support.pairwise import each_once
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 NIGHTLY = pytest.mark.nightly
 SIZES = {"ni": 11, "nj": 13, "nk": 7, "nl": 9, "nm": 5, "nr": 3, "nq": 4, "np": 6, "n": 53, "m": 8}
@@ -211,6 +211,7 @@ WINDOWS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", WINDOWS)
 def test_windows_run_as_patterns_where_they_are_many(name: str) -> None:
     parameters, body = WINDOWS[name]
@@ -221,6 +222,7 @@ def test_windows_run_as_patterns_where_they_are_many(name: str) -> None:
         assert all(same_bits(mine, right) for mine, right in zip(ours, theirs, strict=True))
 
 
+@pytest.mark.rotating(7)
 def test_what_memory_decides_runs_as_loops() -> None:
     for kernel in ("atax", "jacobi-2d", "gemver", "fdtd-2d"):
         text = (KERNELS / f"{kernel}.c").read_text()
@@ -272,6 +274,7 @@ def test_arrays_that_share_memory_are_rejected() -> None:
         function(5, x, x)
 
 
+@pytest.mark.rotating(6)
 def test_small_calls_run_as_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ProductStep, "run", None)
     _, ours, theirs = both((KERNELS / "3mm.c").read_text(), "strict", SIZES)

@@ -42,6 +42,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("schedule", ["source", "isl"])
 def test_results_are_those_of_the_c_compiler(name: str, schedule: str) -> None:

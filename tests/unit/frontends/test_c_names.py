@@ -14,7 +14,7 @@ from riselang.frontends.c.file import CFile
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from riselang.support.config import Options
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 OF_C = "break case continue default do double else enum float for if int return static struct while"
 OF_PYTHON = (*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "sizes", "run", "self", "v0")
@@ -36,6 +36,7 @@ def kernel(function: str, size: str, loop: str, first: str, second: str) -> str:
     )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("schedule", ["source", "isl"])
 def test_every_name_of_python_and_isl_may_be_one_of_c(schedule: str) -> None:
     for start in range(0, len(WORDS), EACH):

@@ -21,7 +21,7 @@ from riselang.support.config import Options
 from riselang.support.errors import UserError
 from support.c_programs import KERNELS, arguments_for, enlarged, model, run_by_c, same_bits
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 needs_blas = pytest.mark.skipif(not libraries.is_installed(libraries.BLAS), reason="needs a BLAS")
 SIZES = {"ni": 7, "nj": 6, "nk": 5, "nl": 8, "nm": 5, "nr": 3, "nq": 4, "np": 6, "n": 7, "m": 6,
@@ -105,6 +105,7 @@ def library_report(text: str) -> str:
     return format_report(model(text), Options("affine", "relaxed", library="blas"))
 
 
+@pytest.mark.sampled(2)
 @needs_blas
 @pytest.mark.parametrize("name", ["syrk", "syr2k", "doitgen", "gesummv"])
 def test_other_routines_take_leading_dimensions(name: str) -> None:
@@ -115,6 +116,7 @@ def test_other_routines_take_leading_dimensions(name: str) -> None:
         np.testing.assert_allclose(mine, right, rtol=1e-12)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["syrk", "syr2k"])
 def test_a_half_of_a_part(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ProductStep, "is_profitable", lambda *_: True)

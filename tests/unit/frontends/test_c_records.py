@@ -19,7 +19,7 @@ from riselang.support.config import Options
 from support.c_programs import compiled_by_us, model
 from support.c_records import check_records
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 PARTICLES = "struct v3 { double x, y, z; }; struct p { struct v3 at; float w[3]; int id; };\n"
 GRID = "typedef struct { int n, m; double *data; double total; } grid;\n"
@@ -69,6 +69,7 @@ BODIES = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize("schedule", ["source", "isl"])
 def test_results_are_those_of_the_c_compiler(name: str, schedule: str) -> None:
@@ -106,6 +107,7 @@ double f(int n, struct p p[n], struct v3 d) {
 """
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("schedule", ["source", "isl"])
 def test_functions_with_structures_are_inlined(schedule: str) -> None:
     check_records(PARTICLES + FUNCTIONS, particles, schedule=schedule)
@@ -123,6 +125,7 @@ GRIDS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", GRIDS)
 @pytest.mark.parametrize("schedule", ["source", "isl"])
 def test_a_structure_with_a_pointer(name: str, schedule: str) -> None:
@@ -150,6 +153,7 @@ INTEGERS = "".join(f"int k{number}, " for number in range(8))
 """More integers than there are registers for them, but not for floats."""
 
 
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("name", BY_VALUE)
 @pytest.mark.parametrize("before", ["", MANY, INTEGERS])
 def test_structures_are_passed_as_c_passes_them(name: str, before: str) -> None:

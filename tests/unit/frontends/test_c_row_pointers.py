@@ -33,6 +33,7 @@ def pointers(rows: list[Any]) -> Any:
     return (ctypes.c_void_p * len(rows))(*(row.ctypes.data for row in rows))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_results_are_those_of_the_c_compiler(name: str) -> None:
     text = PROGRAMS[name]

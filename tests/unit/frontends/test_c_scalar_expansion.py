@@ -79,6 +79,7 @@ def test_other_scalars_stay(name: str) -> None:
     assert expand_accumulators(scop) is scop
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("text", [*EXPANDED.values(), *KEPT.values()], ids=[*EXPANDED, *KEPT])
 def test_they_give_the_bits_of_c(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LiftedFunction, "_is_profitable", lambda *_: True)
@@ -92,6 +93,7 @@ def test_they_give_the_bits_of_c(text: str, monkeypatch: pytest.MonkeyPatch) -> 
         assert all(same_bits(mine, right) for mine, right in zip(ours, theirs, strict=True))
 
 
+@pytest.mark.rotating(4)
 def test_calls_with_large_matrices_run_the_product() -> None:
     function = rl.from_c(GEMM)
     assert isinstance(function, LiftedFunction)

@@ -24,7 +24,7 @@ from riselang.tools import rise
 from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bits
 from support.tool_runs import called
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 SIZES = {"ni": 17, "nj": 19, "nk": 13, "nl": 11, "n": 23, "m": 18, "steps": 3}
 NEST = "void f(int n, double a[n][n]) { for (int i = 1; i < n; i++) for (int j = 1; j < n; j++)" \
@@ -47,6 +47,7 @@ def check(text: str, schedule: str, sizes: dict[str, int]) -> None:
     assert all(same_bits(mine, right) for mine, right in zip(ours, theirs, strict=True))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rows", [("j", "i"), ("i", "j"), ("floor(j/4)", "i", "j"), ("i + j", "j")])
 def test_orders_that_preserve_the_dependences(rows: tuple[str, ...]) -> None:
     check(NEST, tree(*rows), {"n": 21})
@@ -78,6 +79,7 @@ def test_texts_that_are_no_schedules(text: str) -> None:
         read_schedule(model(NEST), text)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", ["gemm", "jacobi-2d", "mvt"])
 @pytest.mark.parametrize("fusion", FUSIONS)
 def test_tiles_and_fusion(name: str, fusion: str) -> None:

@@ -43,6 +43,8 @@ def test_caches_that_are_fast_enough() -> None:
     assert cached_bytes(replace(MACHINES["AVX-512"], caches=caches), in_planes=True) == 1 << 20
 
 
+@pytest.mark.sampled(1)
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize(("name", "largest"), [("heat-3d", 40), ("jacobi-2d", 64)])
 def test_planes_need_not_stay_in_the_fastest_cache(name: str, largest: int) -> None:
     caches = ((1, 2 * 8 * 16**3), (2, 2 * 8 * 40**3), (3, 32 << 20))
@@ -51,6 +53,7 @@ def test_planes_need_not_stay_in_the_fastest_cache(name: str, largest: int) -> N
     assert f"(n <= {largest})" in text
 
 
+@pytest.mark.rotating(3)
 def test_statements_share_loops_only_if_arrays_leave_the_cache() -> None:
     text = c_text(kernel("jacobi-2d"), 2 * 50 * 50 * 8)
     guard, small, large = re.split(r"\n  if |\n  \} else \{\n", text)[-3:]
@@ -60,6 +63,7 @@ def test_statements_share_loops_only_if_arrays_leave_the_cache() -> None:
     assert "rise_floord" in large
 
 
+@pytest.mark.rotating(6)
 def test_rows_of_planes_need_no_conditions_if_arrays_stay_in_the_cache() -> None:
     small, large = c_text(kernel("heat-3d"), 1 << 20).split("} else {")
     assert small.count("for (") == 2 + 2 * 2
@@ -123,6 +127,7 @@ def random_stencil(seed: int) -> str:
     return "\n".join([*lines, "  }", "}"])
 
 
+@pytest.mark.rotating(2)
 @seeds(1, nightly=12, fuzzed=300, batch=4)
 def test_both_versions_of_random_stencils_agree_with_the_c_compiler(seeds: range, ran: Ran) -> None:
     all_sizes = [{"n": size, "steps": steps} for size in (3, 7, 8, 9, 30) for steps in (1, 5)]

@@ -82,6 +82,7 @@ def test_loops_that_carry_dependences_stay_around() -> None:
     assert found[1].outer_loops == ("r", "q")
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("backend", ["interpret", "compile"])
 def test_lifted_programs_compute_what_the_loops_do(backend: str) -> None:
     """gemm after its scaling, and both products of mvt, bit by bit."""

@@ -22,7 +22,7 @@ from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bit
 from support.machines import UNCACHED
 
 pytestmark = [
-    pytest.mark.rotating(2),
+    pytest.mark.rotating(4),
     pytest.mark.skipif(not IS_SUPPORTED, reason="needs POSIX threads"),
 ]
 SIZES = {"ni": 17, "nj": 19, "nk": 13, "nl": 11, "n": 23, "m": 18, "nx": 21, "ny": 22, "steps": 3}
@@ -55,6 +55,7 @@ def parallel_loops(text: str, *, is_checked: bool = False) -> int:
     return sum(isinstance(op, ParallelOp) for op in walk(module))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["gemm", "jacobi-2d", "mvt", "trmm"])
 @pytest.mark.parametrize("schedule", ["source", "isl"])
 def test_kernels_have_the_same_bits(name: str, schedule: str) -> None:

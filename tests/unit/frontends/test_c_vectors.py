@@ -10,7 +10,7 @@ from riselang.support.config import Options
 from riselang.support.machine import Machine, assume_machine
 from support.c_programs import KERNELS, check_same, model
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 NEON, AVX2, AVX512 = Machine(16, 32, True), Machine(32, 16), Machine(64, 32)
 SCALED = """void f(int n, double x[n], double y[n]) {
@@ -113,6 +113,7 @@ def test_copies_are_left_to_memcpy() -> None:
     assert "vector" not in arranged(SCALED.replace("2.0 * x[i] + y[i]", "x[i]"), AVX512)
 
 
+@pytest.mark.rotating(8)
 def test_extrema_of_columns_are_computed_in_chains() -> None:
     for test, op in ((">=", "maxsi"), ("<", "minsi")):
         text = arranged(EXTREMA % test, AVX512)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import pytest
 from onnx import helper, numpy_helper
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
@@ -28,6 +29,7 @@ print(" ".join(sorted(compiler & {*sys.modules})) or "none")
 """
 
 
+@pytest.mark.rotating(6)
 def test_a_cached_model_imports_no_compiler(tmp_path: Path) -> None:
     weight = numpy_helper.from_array(np.ones((3, 4), np.float32), "w")
     inputs, outputs = (

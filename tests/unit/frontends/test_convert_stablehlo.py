@@ -41,6 +41,7 @@ def converted(text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> st
     return capsys.readouterr().out
 
 
+@pytest.mark.rotating(3)
 def test_the_pass_gives_a_module_that_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

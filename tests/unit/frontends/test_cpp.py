@@ -87,6 +87,7 @@ V_DTYPE = np.dtype([("x", "f8"), ("y", "f8")])
 W_DTYPE = np.dtype([("v", V_DTYPE, 3)])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_functions_agree_with_the_cpp_compiler(tmp_path: Path, name: str):
     compiler = shutil.which("g++") or shutil.which("clang++")

@@ -165,6 +165,7 @@ def passed(variable: Variable, argument: Any) -> Any:
 make_class = type
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", CALLS)
 def test_functions_agree_with_the_cpp_compiler(name: str) -> None:
     scop = parsed().model_function(name)

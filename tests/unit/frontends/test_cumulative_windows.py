@@ -66,6 +66,7 @@ def check(text: str, x: Any, tolerance: float = 0.0) -> str:
     return rl.from_stablehlo(text).as_text("notation")
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(("op", "element"), STARTS)
 @pytest.mark.parametrize("is_reversed", [False, True])
 def test_prefixes_and_suffixes_become_scans(op: str, element: str, is_reversed: bool) -> None:

@@ -22,6 +22,7 @@ TEXT = """func.func @main(%x: tensor<1x40x40x64xf32>, %k: tensor<3x3x1x64xf32>)
 }"""
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize("result", ["%c", "%r"])
 def test_nothing_is_copied_without_need(result: str) -> None:
     model: Any = rl.from_stablehlo(TEXT.replace("RESULT", result))

@@ -117,6 +117,7 @@ def test_what_cannot_be_exported_is_named() -> None:
         rl.to_stablehlo(3)
 
 
+@pytest.mark.rotating(3)
 def test_xla_runs_exported_programs() -> None:
     pytest.importorskip("jax")
     from support.xla import run_stablehlo

@@ -354,6 +354,7 @@ def test_negative_lengths_are_dynamic() -> None:
     np.testing.assert_array_equal(load(proto)(X), X[:, -2:])
 
 
+@pytest.mark.rotating(3)
 def test_a_crash_of_the_shape_inference_of_onnx_is_a_problem_of_the_model() -> None:
     """ONNX 1.23 ends the process for slices of dimensions of negative lengths."""
     problem_of: Any = vars(importlib.import_module("riselang.frontends.onnx.reading"))[
@@ -406,3 +407,14 @@ def test_a_compiled_model_is_found_by_the_bytes_of_its_file(
     weights = np.fromfile(tmp_path / "w.bin", np.float32)
     (weights * 2).tofile(tmp_path / "w.bin")
     np.testing.assert_allclose(rl.from_onnx(path)(X), X @ (2 * w))
+
+
+def test_more_outputs_than_elements_are_refused_at_once() -> None:
+    """A broken model asked for so many parts of an array that listing them took minutes."""
+    node = helper.make_node("Split", ["x"], ["a", "b"], name="parts", axis=0, num_outputs=1 << 40)
+    values = {"x": (4,), "a": (2,), "b": (2,)}
+    x, a, b = (helper.make_tensor_value_info(name, FLOAT, shape) for name, shape in values.items())
+    graph = helper.make_graph([node], "g", [x], [a, b])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    with pytest.raises(rl.LimitationError, match="but the node has 2 outputs"):
+        rl.from_onnx(model)

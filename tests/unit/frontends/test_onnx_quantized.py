@@ -142,6 +142,7 @@ def qdq(name: str, is_per_channel: bool, factor: float = 1.0) -> tuple[Any, Any]
     return model_of(QDQ.format(axis=axis, product=product), **weights), x
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("is_per_channel", [False, True], ids=["tensor", "channels"])
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_dequantized_products_are_sums_of_integers(name: str, is_per_channel: bool) -> None:
@@ -216,6 +217,7 @@ def convolution(name: str, op: str) -> tuple[Any, Any]:
     return model_of(call, **weights), random_bytes(25, IMAGES, np.uint8)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("op", ["ConvInteger", "QLinearConv", "Conv"])
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_convolutions_are_those_of_the_reference(name: str, op: str) -> None:

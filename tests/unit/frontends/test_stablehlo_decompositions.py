@@ -9,7 +9,7 @@ import pytest
 
 import riselang as rl
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 KINDS = {"f": "f32", "d": "f64", "F": "complex<f32>", "D": "complex<f64>"}
 REAL = {"f": "f32", "d": "f64", "F": "f32", "D": "f64"}
@@ -59,6 +59,7 @@ def adjoint(x: Any) -> Any:
     return x.conj().swapaxes(-1, -2)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("type", KINDS)
 def test_qr(type: str) -> None:
     element, a = KINDS[type], matrix((2, 5, 3), type)
@@ -86,6 +87,7 @@ def test_eigh(mode: str, type: str) -> None:
         np.testing.assert_allclose(own @ vectors, vectors * values, atol=TOLERANCE[type])
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("type", KINDS)
 @pytest.mark.parametrize("mode", ["A", "S", "N"])
 def test_svd(mode: str, type: str) -> None:

@@ -150,6 +150,7 @@ def test_what_nobody_takes_is_rejected_with_name_and_location() -> None:
     assert "stablehlo-legalize-to-linalg does not support it" in str(caught.value)
 
 
+@pytest.mark.rotating(6)
 def test_an_op_that_the_pass_dies_of_is_rejected() -> None:
     text = """func.func @main(%z: tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>> {
   %0 = stablehlo.bitcast_convert %z : (tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>>
@@ -251,6 +252,7 @@ def test_open_lengths_are_closed_before_units_are_made() -> None:
     np.testing.assert_allclose(model(x, w, y), mixed(x, w, y), rtol=1e-5)
 
 
+@pytest.mark.rotating(7)
 def test_large_temporaries_are_given_back() -> None:
     import resource
 

@@ -91,6 +91,7 @@ def test_what_the_author_asks_of_open_lengths_is_checked() -> None:
         model(rows(2))
 
 
+@pytest.mark.rotating(3)
 def test_a_model_is_saved_in_one_file(tmp_path: Path) -> None:
     *weights, x = examples.arguments("mlp", 0)
     model = rl.from_stablehlo(examples.text("mlp"), float="contract").bind(*weights)
@@ -134,6 +135,7 @@ def test_a_file_that_is_no_model(content: bytes, tmp_path: Path) -> None:
         rl.load_model(tmp_path / "none.model")
 
 
+@pytest.mark.rotating(3)
 def test_a_model_in_the_cache_needs_no_module(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,6 +26,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("backend", ["interpret", "compile"])
 @pytest.mark.parametrize(("kind", "lengths", "given", "result", "expected"), CASES)
 def test_fft(kind: str, lengths: str, given: str, result: str, expected: Any, backend: str) -> None:

@@ -62,6 +62,7 @@ def test_potrf_says_which_minor_is_not_positive(bad: float, number: int) -> None
     assert info == number
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("side", ["L", "R"])
 @pytest.mark.parametrize("uplo", ["L", "U"])
 @pytest.mark.parametrize(("trans", "diag"), [("N", "N"), ("T", "U"), ("C", "N")])

@@ -20,6 +20,7 @@ def test_all_models_are_there() -> None:
     assert wanted <= set(examples.names())
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize(
     "name",
     [
@@ -27,7 +28,7 @@ def test_all_models_are_there() -> None:
         for name in examples.names()
     ],
 )
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(1)
 def test_a_model_computes_what_its_framework_did(name: str) -> None:
     model = rl.from_stablehlo(examples.FOLDER / f"{name}.mlir")
     for number in range(examples.SETS):
@@ -38,6 +39,7 @@ def test_a_model_computes_what_its_framework_did(name: str) -> None:
             examples.assert_close(result, other)
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("name", INTERPRETED)
 def test_the_interpreter_gives_the_bits_that_compiled_code_gives(name: str) -> None:
     """Where it may not approximate exp and its kind."""
@@ -62,6 +64,7 @@ def test_operators_are_patterns() -> None:
     assert "generate" not in shown  # biases are not repeated in memory
 
 
+@pytest.mark.rotating(3)
 def test_weights_are_bound_once() -> None:
     model = rl.from_stablehlo(examples.text("mlp"))
     *weights, x = examples.arguments("mlp", 0)
@@ -81,6 +84,7 @@ def test_a_model_of_zero_weights_is_still_computed() -> None:
     np.testing.assert_array_equal(model(*zeros, weights[3], x)[1], weights[3])
 
 
+@pytest.mark.rotating(3)
 def test_results_may_go_to_arrays_that_are_there() -> None:
     model = rl.from_stablehlo(examples.text("mlp_train"))
     arguments = examples.arguments("mlp_train", 0)
@@ -108,6 +112,7 @@ def layer() -> list[Any]:
     return [random.random(shape, np.float32) for shape in ((64, 32), (32,), (64, 64))]
 
 
+@pytest.mark.rotating(3)
 def test_what_depends_on_bound_weights_alone_is_computed_once() -> None:
     model = rl.from_stablehlo(LAYER)
     w, b, x = layer()
@@ -132,6 +137,7 @@ def test_bound_weights_that_are_zero_are_still_weights() -> None:
     np.testing.assert_array_equal(result, np.broadcast_to(b, result.shape))
 
 
+@pytest.mark.rotating(3)
 def test_a_model_with_weights_bound_is_found_in_the_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,12 +52,14 @@ def function(kind: str, name: str, count: int, length: int) -> str:
     )
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("kind", "name"), cases(UNARY))
 def test_functions_of_one_number(kind: str, name: str) -> None:
     values = np.abs(VALUES[kind]) if name in ("log", "sqrt", "rsqrt") else VALUES[kind]
     check(function(kind, name, 1, len(values)), [values], 1e-6 if kind == "tame" else 0.0)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("kind", "name"), cases(BINARY))
 def test_functions_of_two_numbers(kind: str, name: str) -> None:
     values = VALUES[kind]
@@ -101,6 +103,7 @@ def test_comparisons(element: str) -> None:
     check(comparison(element, len(left)), [left, right])
 
 
+@pytest.mark.rotating(3)
 def test_the_total_order_of_floats() -> None:
     values = np.concatenate([FLOATS, np.array([-np.nan], np.float32)])
     left, right = (np.ascontiguousarray(each.reshape(-1)) for each in np.meshgrid(values, values))
@@ -119,6 +122,7 @@ def test_the_total_order_of_floats() -> None:
 SCALARS = ["f16", "bf16", "f32", "f64", "i8", "i32", "i64", "ui8", "ui32", "i1"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("source", SCALARS)
 def test_conversions(source: str) -> None:
     body = [
@@ -203,6 +207,7 @@ def test_a_loop_that_would_not_end_is_not_run_in_vain() -> None:
     assert run(text, [np.array(False), np.array(2.5, np.float32)], "compile")[0] == 2.5
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("costly", [False, True])
 def test_case(costly: bool) -> None:
     op = (

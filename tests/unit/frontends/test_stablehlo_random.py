@@ -14,7 +14,7 @@ from support import xla_random_bits
 from support.fuzzing import IS_NIGHTLY
 from support.pairwise import each_once
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 KEPT = {
     f"{algorithm}-{list(map(int, state))}": (algorithm, state, expected)
@@ -23,7 +23,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize(("name", "backend"), each_once(KEPT, ["compile", "interpret"]))
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_random_bits_are_those_of_xla(name: str, backend: str) -> None:
     algorithm, state, expected = KEPT[name]
     text = xla_random_bits.text(algorithm, len(state))
@@ -118,6 +118,7 @@ def test_uniform_numbers_fill_their_interval(element: str, start: float, end: fl
 BACKENDS = ("compile", "interpret")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("element", ["f32", "f64", "f16"])
 def test_normal_numbers_have_their_mean_and_deviation(element: str) -> None:
     given = [np.array(each, dtype_of(element)) for each in (3, 2)]

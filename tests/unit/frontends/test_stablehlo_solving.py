@@ -25,6 +25,7 @@ def positive(shape: tuple[int, ...]) -> Any:
     return a @ a.swapaxes(-1, -2) + shape[-1] * np.eye(shape[-1])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("lower", [True, False])
 @pytest.mark.parametrize("shape", [(1, 1), (5, 5), (2, 3, 4, 4)], ids=str)
@@ -48,6 +49,7 @@ def test_what_has_no_decomposition_is_not_a_number() -> None:
 SIDES = [(left, lower) for left in (True, False) for lower in (True, False)]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("left", "lower"), SIDES)
 @pytest.mark.parametrize("transpose", ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"])
 @pytest.mark.parametrize("unit", [True, False])

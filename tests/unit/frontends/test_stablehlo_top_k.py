@@ -31,6 +31,7 @@ def order(x: Any) -> Any:
     return np.argsort(-keys, axis=-1, kind="stable")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("count", [1, 5, 40])
 @pytest.mark.parametrize("backend", ["interpret", "compile"])
 def test_the_greatest_elements_and_their_indices(count: int, backend: str) -> None:
@@ -45,6 +46,7 @@ def test_the_greatest_elements_and_their_indices(count: int, backend: str) -> No
     np.testing.assert_array_equal(values, np.take_along_axis(x, expected, -1))
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("element", ["i32", "i8"])
 def test_integers(element: str) -> None:
     x = np.random.default_rng(1).integers(-100, 100, (1, 60)).astype(f"i{int(element[1:]) // 8}")

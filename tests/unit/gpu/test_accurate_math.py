@@ -55,7 +55,7 @@ def program(name: str, type: str, count: int) -> TermKernel:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 def test_functions_of_f64_differ_in_the_last_bits_at_most(name: str, emulate: Emulate) -> None:
     if np.finfo(np.longdouble).nmant <= 52:
         pytest.skip("there is no reference with more bits")
@@ -73,7 +73,7 @@ def test_functions_of_f64_differ_in_the_last_bits_at_most(name: str, emulate: Em
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_functions_of_f32_are_rounded_once(name: str, emulate: Emulate) -> None:
     with np.errstate(all="ignore"):
         values = [each.astype(np.float32) for each in arguments(name)]
@@ -84,6 +84,7 @@ def test_functions_of_f32_are_rounded_once(name: str, emulate: Emulate) -> None:
     assert np.array_equal(kernel(*values), expected, equal_nan=True)
 
 
+@pytest.mark.rotating(3)
 def test_vectors_and_short_floats_are_computed(
     emulate: Emulate, monkeypatch: pytest.MonkeyPatch
 ) -> None:

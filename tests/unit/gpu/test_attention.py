@@ -137,6 +137,7 @@ def test_the_pattern_has_the_meaning_of_the_definition(is_causal: bool) -> None:
         assert_close(found, attend(q, k, v))
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_kernels_attend(is_causal: bool, emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RISE_GPU_TARGET", "sm_80")

@@ -44,6 +44,7 @@ EMPTY = (
 """Shared memory of no bytes."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", [SUMS, LARGE, EMPTY])
 def test_results_are_those_of_the_interpreter(text: str, emulate: Emulate) -> None:
     program = kernel(text)

@@ -18,6 +18,7 @@ func.func @main(%w: tensor<64xf32>, %x: tensor<4x64xf32>) -> tensor<4x64xf32> {
 """
 
 
+@pytest.mark.rotating(3)
 def test_values_of_bound_arguments_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RISE_CACHE", "0")
     source = np.random.default_rng(0)

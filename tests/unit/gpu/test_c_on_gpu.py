@@ -160,18 +160,20 @@ PROGRAMS: dict[str, tuple[str, Callable[[], Arguments]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_gpu_computes_the_bits_of_the_cpu(gpu: RecordingGpu, name: str):
     compare(*PROGRAMS[name])
     assert not gpu.held
 
 
+@pytest.mark.rotating(3)
 def test_stencils_are_kernels_in_a_loop_of_the_host(gpu: RecordingGpu):
     compare(JACOBI, lambda: (3, 6, random(6, 6), random(6, 6)))
     assert [block for _, _, block in gpu.launched] == [(16, 1, 1)] * 6
 
 
+@pytest.mark.rotating(3)
 def test_threads_run_several_iterations(gpu: RecordingGpu, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(kernel_builder, "MIN_JAMMED_THREADS", 4)
 
@@ -183,6 +185,7 @@ def test_threads_run_several_iterations(gpu: RecordingGpu, monkeypatch: pytest.M
     assert [block for _, _, block in gpu.launched] == [(4, 1, 1)]
 
 
+@pytest.mark.rotating(3)
 def test_arrays_on_the_gpu_are_used_in_place(gpu: RecordingGpu):
     function = rl.from_c(JACOBI, loops="gpu")
     a, b = random(6, 6), random(6, 6)

@@ -31,7 +31,8 @@ def program(text: str) -> Any:
     return loaded.main
 
 
-@pytest.mark.rotating(2)
+@pytest.mark.sampled(1)
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize("numbers", NUMBERS)
 def test_strategies_of_a_space_are_checked_and_measured(
     numbers: dict[str, int], emulate: Emulate

@@ -16,7 +16,7 @@ from riselang.support.errors import UserError
 from support.emulated_gpu import Emulate
 from support.gpu_kernels import values
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 ELEMENT = "zip(row, column) |> map(fun(p, fst(p) * snd(p))) |> reduce(add, 0.0)"
 
@@ -55,6 +55,7 @@ def agrees(program: TermKernel, text: str, emulate: Emulate) -> list[tuple[int, 
 SMALL = top_down(warp_tiles(8, 1, 1, 4, 2, 1, 8))
 
 
+@pytest.mark.rotating(5)
 @pytest.mark.parametrize(
     ("a", "b"), [("a", "b |> transpose"), ("a |> transpose", "b |> transpose"), ("a", "b")]
 )

@@ -15,7 +15,7 @@ from support.gpu_kernels import PROGRAMS, TILED, UNEVEN, kernel, values
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(4)
 def test_kernels_compute_what_the_interpreter_does(name: str, emulate: Emulate) -> None:
     text, launched = PROGRAMS[name]
     program = kernel(text)

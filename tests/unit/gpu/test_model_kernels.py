@@ -112,6 +112,7 @@ VARIANCE = """fun((x : 2.64.256.f32),
     fst(q) |> map(fun(e, cast[bf16]((e - cast[f32](mean)) / sqrt(cast[f32](squares))))))))))"""
 
 
+@pytest.mark.rotating(6)
 def test_conversions_are_parts_of_the_loops_that_read_them(emulate: Emulate) -> None:
     program = compiled(VARIANCE)
     lowered = program.lower()

@@ -109,6 +109,7 @@ def test_what_is_elsewhere_cannot_be_called() -> None:
         rl.loads(text, loops="gpu").f(np.zeros(1, np.float32))
 
 
+@pytest.mark.rotating(3)
 def test_many_kernels(gpus: list[EmulatedGpu]) -> None:
     """Parts of long functions become functions elsewhere, which the host could not launch."""
 

@@ -16,7 +16,7 @@ from riselang.support.config import Options
 from support.emulated_gpu import Emulate
 from support.numpy_scalars import Array
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 TYPES = {"f8e4m3fn": ml_dtypes.float8_e4m3fn, "f8e5m2": ml_dtypes.float8_e5m2}
 BYTES = np.arange(256, dtype=np.uint8)
@@ -99,6 +99,7 @@ def test_gpus_with_instructions_use_them(
     assert ("cvt.rn.f16x2.e4m3x2" in ptx) == (target == "sm_90")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("type", TYPES)
 def test_every_type_is_converted_to_and_from_them(type: str) -> None:
     x = BYTES.view(TYPES[type])

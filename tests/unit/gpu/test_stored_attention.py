@@ -24,7 +24,7 @@ from riselang.support.config import Options
 from riselang.support.machine import assume_machine, this_machine
 from support.emulated_gpu import Emulate
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 HEADS, TOKENS, LENGTH = 2, 64, 64
 PRODUCTS = (

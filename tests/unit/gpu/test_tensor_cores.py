@@ -23,7 +23,7 @@ from riselang.support.errors import LimitationError, UserError
 from support.emulated_gpu import Emulate
 from support.numpy_scalars import Array
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 SUM = "(zip(row, COLUMN) |> reduce(fun((s, p), s + cast[f32](fst(p)) * cast[f32](snd(p))), 0.0))"
 EPILOGUES = {
@@ -103,7 +103,7 @@ def test_the_interpreter_computes_the_expected_products(epilogue: str) -> None:
 
 
 @pytest.mark.parametrize(("tile", "epilogue", "a", "b"), CASES)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 def test_products_are_exact(
     tile: str, epilogue: str, a: str, b: str, emulate: Emulate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,6 +140,7 @@ def test_lanes_store_vectors(
     assert "st.global.v2" not in ptx
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("epilogue", "b"), [("bias", "b |> transpose"), ("none", "b")])
 def test_rows_and_columns_are_padded_to_full_tiles(
     epilogue: str, b: str, emulate: Emulate, monkeypatch: pytest.MonkeyPatch

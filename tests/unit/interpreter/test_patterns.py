@@ -194,6 +194,7 @@ def test_meaning(name: str) -> None:
 COMPILED = [name for name in CASES if name.split(" ")[0].rstrip(":") in compiled_patterns()]
 
 
+@pytest.mark.sampled(26)
 @pytest.mark.parametrize("loops", ["affine", "scf"])
 @pytest.mark.parametrize("name", COMPILED)
 def test_compiled(name: str, loops: str) -> None:

@@ -43,7 +43,7 @@ from riselang.term.to_dialect import program_module
 from support.fuzzing import IS_NIGHTLY
 from support.machines import unresolved
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 FLOATS = [SCALARS[name] for name in ("f16", "bf16", "f32", "f64")]
 INTEGERS = [SCALARS[name] for name in ("i1", "i8", "i16", "i32", "i64", "u8", "u64")]
@@ -225,7 +225,7 @@ def assert_same(
     assert not shown, f"{case_name(case)}: (operands, expected, found) {shown[:5]}"
 
 
-@pytest.mark.sampled(25)
+@pytest.mark.sampled(13)
 def test_compiled_and_interpreted_agree(compiled: Compiled) -> None:
     names, compilation = compiled
     assert names
@@ -253,7 +253,7 @@ def test_vectors_are_computed_lane_by_lane(op: str) -> None:
         assert_same(case, inputs, expected, found.reshape(-1))
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(10)
 def test_no_object_calls_what_no_library_defines(compiled: Compiled) -> None:
     """Code generation adds calls of its own, such as conversions that a CPU lacks."""
     _, compilation = compiled
@@ -267,6 +267,7 @@ BYTES = (
 )  # fmt: skip
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("compiled", BYTES, indirect=True)
 def test_any_bytes_are_numbers_of_every_type(compiled: Compiled) -> None:
     """Buffers of random bytes; of a bool every byte but 0 is true."""

@@ -40,6 +40,7 @@ def numbers() -> Any:
     return np.concatenate([bits.view(np.float32), VALUES])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_all_numbers_are_right_to_4_units(name: str) -> None:
     values = numbers()

@@ -102,6 +102,7 @@ def test_the_first_of_several_failures_is_reported() -> None:
     assert "the index 103 " in second
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("loops", ["affine", "scf"])
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_many_failures_on_threads_leave_one_that_happened(loops: str, threads: int) -> None:
@@ -186,6 +187,8 @@ WRITES: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(1)
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize("loops", ["affine", "scf"])
 def test_no_access_leaves_its_array(loops: str) -> None:
     """Between protected pages, where an access outside would end the process."""

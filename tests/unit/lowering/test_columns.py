@@ -19,6 +19,7 @@ def turned(size: int, kind: str) -> Any:
     return loaded.main
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 6, 8, 16])
 def test_a_square_is_transposed(size: int, kind: str) -> None:
@@ -41,6 +42,7 @@ def row_sums(rows: int, columns: int, kind: str) -> Any:
     return loaded.main
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 @pytest.mark.parametrize(("rows", "columns"), [(4, 8), (8, 12), (8, 13), (2, 5), (16, 9)])
 def test_columns_of_an_array_are_merged_from_parts_of_rows(

@@ -25,7 +25,7 @@ from riselang.support.machine import Machine, assume_machine, this_machine
 from riselang.term.nodes import has_pattern
 from support.machines import MACHINES, assembly_for, compiled_for
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 TILE = (
     "fun((x : {chunks}.{m}.{chunk}.{s}, y : {k}.{width}.{s}), "
@@ -105,13 +105,14 @@ def test_sums_wrap_like_those_of_the_interpreter() -> None:
     assert set(found.ravel()) == {7 - (1 << 31)}
 
 
+@pytest.mark.rotating(5)
 @pytest.mark.parametrize("sizes", [(32, 32, 64), (17, 18, 68)], ids=str)
 @pytest.mark.parametrize(
     "names",
     [("vpdpbusd",), ("tdpbssd", "vpdpbusd"), ("vpdpbusd", "vpmaddwd"), ("vpmaddwd",)],
     ids=str,
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_schedules_with_mma_compute_the_same(
     sizes: tuple[int, int, int], names: tuple[str, ...]
 ) -> None:

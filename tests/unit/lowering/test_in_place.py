@@ -160,6 +160,7 @@ def check(term: Term, loops: str) -> None:
     assert np.array_equal(compiled, TermKernel("f", term, "interpret")(*arrays))
 
 
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize("loops", ["affine", "scf"])
 @pytest.mark.parametrize("name", IN_PLACE)
 def test_what_reads_only_what_it_writes_needs_no_memory(name: str, loops: str) -> None:
@@ -177,6 +178,7 @@ def test_what_is_stored_before_may_be_read_in_any_order(name: str) -> None:
     check(term, "scf")
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("loops", ["affine", "scf"])
 @pytest.mark.parametrize("name", NOT_IN_PLACE)
 def test_what_reads_more_takes_two_arrays_in_turns(name: str, loops: str) -> None:

@@ -207,6 +207,7 @@ def calls(kernel: Any, *arrays: Any) -> str:
     return ", ".join(line.split(" calls ")[1] for line in lines if " calls " in line)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("function", "arrays", "expected", "routine"), FORMS, ids=[form[0].__name__ for form in FORMS]
 )
@@ -217,6 +218,7 @@ def test_forms(function: Any, arrays: list[Any], expected: Any, routine: str) ->
     assert np.allclose(kernel(*arrays), expected, rtol=tolerance)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_sizes(seed: int) -> None:
     """Lengths of one and nothing among them; what is not raised is computed by loops."""
@@ -397,6 +399,8 @@ assert np.allclose(rl.jit(gemm, library="blas")(a, a), 300)
 """
 
 
+@pytest.mark.sampled(1)
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_threads(threads: str) -> None:
     script = THREADS.format(folder=os.path.dirname(__file__))

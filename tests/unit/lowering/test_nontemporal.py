@@ -109,6 +109,7 @@ def test_a_strategy_asks_for_it() -> None:
     assert np.array_equal(double(x), x + x)
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("size", [64, 128])
 def test_transposes_in_tiles(size: int) -> None:
     strategy = tiled_transpose(64, 32, 4, nontemporal=True) @ st.outermost("transpose")

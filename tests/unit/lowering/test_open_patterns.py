@@ -15,7 +15,7 @@ from riselang.support.errors import OutOfRangeError
 from riselang.term.to_dialect import program_module
 from support.guarded import Call, Refused, Request, Runner
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 Array = np.ndarray[Any, Any]
 
@@ -65,6 +65,7 @@ def kernel(text: str, backend: str = "compile") -> TermKernel:
     return made
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_one_kernel_gives_what_the_interpreter_gives(name: str) -> None:
     text, sizes = PROGRAMS[name]
@@ -87,6 +88,8 @@ EMPTY = {
 }
 
 
+@pytest.mark.rotating(5)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("loops", ["affine", "scf"])
 def test_an_index_into_an_array_that_is_empty_at_the_call(loops: str) -> None:
     """Nothing is read or written of it; without indices there is no error."""

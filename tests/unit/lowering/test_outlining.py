@@ -12,7 +12,7 @@ import riselang as rl
 from riselang.lowering import function_outlining
 from support.fuzzing import FUZZ_FRACTION
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 LENGTH = 3 * function_outlining.LOOPS_PER_PART + 3
 
@@ -23,6 +23,7 @@ def chain() -> str:
     return f"let(x, fun(first, zip(first, x{steps}) |> mapSeq(fun(p, fst(p) * snd(p)))))"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("loops", ["affine", "scf"])
 @pytest.mark.parametrize("size", ["6", "n"])
 def test_a_long_chain_is_outlined(loops: str, size: str) -> None:
@@ -76,6 +77,7 @@ def reductions(seed: int) -> str:
     return f"fun((x : 3.i32), let a0 = x |> scan(add, 0); {steps} a40)"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(4 if FUZZ_FRACTION else 2))
 def test_a_buffer_that_a_loop_yields_outlives_its_part(seed: int) -> None:
     # At the maximum effort, repeated computations do not become functions before outlining.

@@ -14,6 +14,7 @@ import riselang as rl
 CHUNK = 4096
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("length", [0, 1, CHUNK, CHUNK + 1, 5 * CHUNK + 7])
 def test_the_order_of_a_sum_does_not_depend_on_the_threads(length: int) -> None:
     def total(x: rl.Array["N", rl.f32]) -> Any:
@@ -31,6 +32,7 @@ def test_a_sum_on_threads_is_a_parallel_loop() -> None:
     assert "parallel" not in text(total, np.zeros(CHUNK, np.float32))
 
 
+@pytest.mark.rotating(3)
 def test_a_function_that_does_not_commute() -> None:
     """Composition of x -> a x + b, with the start value in every chunk."""
 
@@ -45,6 +47,7 @@ def test_a_function_that_does_not_commute() -> None:
     agree(compose, a, b, threads=(1, 2, 3))
 
 
+@pytest.mark.rotating(3)
 def test_rows_as_accumulators_of_a_computed_array() -> None:
     def sums(x: rl.Array["N", rl.f32]) -> Any:
         rows = x | rl.map(lambda v: v * 3) | rl.split(2)
@@ -98,6 +101,7 @@ def test_a_reduction_on_threads_inside_a_parallel_map() -> None:
     agree(nested, m, threads=(1, 2, 3))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("outer", ["affine", "scf"])
 @pytest.mark.parametrize("inner", ["affine", "scf"])
 def test_loop_dialects_mix(outer: str, inner: str) -> None:
@@ -140,6 +144,7 @@ assert (plus_one(x) == 2).all()
 """
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_threads_in_a_process_that_was_forked() -> None:
     environment = {**os.environ, "RISE_NUM_THREADS": "2"}

@@ -141,6 +141,7 @@ def random(type: RiseType) -> Any:
     return numbers.astype(name if is_float(leaf) or name in names.values() else "int32")
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("cause", PROGRAMS)
 def test_work_is_not_repeated(cause: str) -> None:
     text = f"def main = {PROGRAMS[cause].strip()}"

@@ -76,7 +76,7 @@ def bits(results: Any) -> list[bytes]:
 @pytest.mark.parametrize("loops", ["affine", "scf"])
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("name", STEPS)
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(2)
 def test_results_are_those_of_the_interpreter(name: str, dtype: Any, loops: str) -> None:
     def program(x: Any) -> Any:
         indices = rl.generate(lambda i: rl.cast(rl.from_idx(i), rl.i32))

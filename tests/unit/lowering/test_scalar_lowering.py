@@ -83,7 +83,7 @@ INTEGER_OPS = [
 
 @pytest.mark.parametrize("type", [rl.i8, rl.i32, rl.i64], ids=lambda type: SCALAR_NAMES[type])
 @pytest.mark.parametrize("op", INTEGER_OPS)
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(5)
 def test_integer_operations_on_the_edges(op: str, type: ScalarType) -> None:
     limits = np.iinfo(numpy_dtype(type))
     edges = [limits.min, limits.min + 1, -7, -1, 0, 1, 2, 7, 8, limits.max - 1, limits.max]

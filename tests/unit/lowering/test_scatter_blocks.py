@@ -10,7 +10,7 @@ from agreement import agree, text
 
 import riselang as rl
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 LENGTHS = (255, 256, 1000)
 

@@ -47,7 +47,7 @@ def agree(program: Callable[..., Any], *arrays: Any) -> None:
 
 @pytest.mark.parametrize("name", ORDERS)
 @pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_numbers_and_pairs_are_sorted(name: str, dtype: Any) -> None:
     precedes = ORDERS[name]
 
@@ -61,6 +61,7 @@ def test_numbers_and_pairs_are_sorted(name: str, dtype: Any) -> None:
     agree(program, x, with_nan(x))
 
 
+@pytest.mark.rotating(3)
 def test_an_order_of_nan_needs_no_merging() -> None:
     def program(x: rl.Array["N", rl.f32]) -> Any:
         return x | rl.argsort
@@ -78,7 +79,7 @@ def short_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("short_chunks")
 @pytest.mark.parametrize("name", ORDERS)
 @pytest.mark.parametrize("wanted", [1, 5])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_the_first_elements_are_selected(name: str, wanted: int) -> None:
     precedes = ORDERS[name]
 

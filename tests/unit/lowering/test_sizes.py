@@ -52,6 +52,7 @@ PROGRAMS: dict[str, tuple[str, list[list[tuple[int, ...]]]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_one_kernel_gives_what_the_interpreter_gives(name: str) -> None:
     text, calls = PROGRAMS[name]

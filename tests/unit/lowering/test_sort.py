@@ -8,7 +8,7 @@ from agreement import agree, text
 
 import riselang as rl
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 LENGTHS = [0, 1, 2, 3, 5, 8, 31, 100]
 

@@ -52,6 +52,7 @@ def test_heights() -> None:
     assert tile_height(VectorType(f32, [12]), 8) == 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", [16, 14, 9])
 def test_channels_before_pixels(size: int) -> None:
     """A convolution that computes vectors of channels, and stores rows of pixels."""

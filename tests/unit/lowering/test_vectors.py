@@ -224,6 +224,7 @@ def test_vectors_as_accumulators() -> None:
     agree(sums, X)
 
 
+@pytest.mark.rotating(3)
 def test_lanes_of_every_kind_of_operation() -> None:
     def mixed(x: rl.Array[24, rl.f32], k: rl.Array[24, rl.i8]) -> Any:
         def combine(v: Any, n: Any) -> Any:

@@ -8,7 +8,7 @@ from agreement import agree, text
 
 import riselang as rl
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 X = np.random.default_rng(0).standard_normal(20).astype(np.float32)
 M = np.random.default_rng(1).standard_normal((9, 4)).astype(np.float32)

@@ -162,6 +162,7 @@ def test_contradictory_facts_do_no_harm() -> None:
     assert upper_bound(as_nat("N floordiv max(M, 0)"), empty.with_bounds("N", 0, 4)) is not None
 
 
+@pytest.mark.rotating(4)
 def test_deep_expressions_do_not_exhaust_the_stack() -> None:
     nat = as_nat("i + N")
     for divisor in range(3, 50):

@@ -72,6 +72,7 @@ def test_errors_say_what_and_where(text: str, message: str, position: int) -> No
     assert isinstance(caught.value, NatError)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "text",
     [

@@ -146,6 +146,7 @@ def test_some_conditions_refine_nothing(divisor: str, dividend: str) -> None:
     assert refinement(Divides(parse_nat(divisor), parse_nat(dividend)), {"N"}) is None
 
 
+@pytest.mark.rotating(3)
 @given(st.integers(1, 12), st.integers(-9, 9), st.integers(-9, 9), st.integers(0, 40))
 def test_a_refinement_has_exactly_the_values_that_satisfy_the_condition(
     divisor: int, coefficient: int, offset: int, value: int

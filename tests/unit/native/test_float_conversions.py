@@ -15,7 +15,7 @@ import pytest
 from riselang.native.llvm import codegen as llvm
 from riselang.native.llvm.ir_text import FLOAT_FORMATS, _nearest_float_bits
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 CALLS = """
 define i16 @{name}({wide} %x) {{
@@ -90,7 +90,7 @@ def test_every_half_is_widened(functions: Functions) -> None:
 
 
 @pytest.mark.parametrize("name", NARROW)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_floats_are_narrowed_to_the_nearest(functions: Functions, name: str) -> None:
     wide, narrow, _, dtype = NARROW[name]
     for value in (floats() if wide == "float" else doubles()).tolist():

@@ -17,7 +17,7 @@ import riselang as rl
 from riselang.native.workers import subprocess_worker
 from riselang.native.workers.subprocess_worker import WorkerDied, call_isolated
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 
 @pytest.fixture(autouse=True)

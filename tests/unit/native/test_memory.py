@@ -97,6 +97,7 @@ def test_memory_that_there_is_not_is_null(kept: Memory) -> None:
     assert kept.alloc(64, 1 << 60) is None
 
 
+@pytest.mark.rotating(3)
 @LINUX
 def test_no_more_is_kept_than_the_limit(kept: Memory) -> None:
     def use(sizes: list[int]) -> None:
@@ -178,6 +179,7 @@ def test_a_kernel_waits_for_pages_in_its_first_call_alone() -> None:
     assert np.allclose(out, a @ b)
 
 
+@pytest.mark.rotating(3)
 def test_nothing_is_kept_where_nothing_may_be() -> None:
     script = """
 import ctypes

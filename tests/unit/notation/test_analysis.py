@@ -73,6 +73,7 @@ def known(analysis: Analysis) -> tuple[list[str], list[tuple[str, list[str]]]]:
     return [str(problem) for problem in analysis.problems], types
 
 
+@pytest.mark.rotating(5)
 def test_what_stays_is_used_again_and_gives_the_same() -> None:
     choices = random.Random(3)
     definitions = [text for text in NOTATION.texts if text.lstrip().startswith("def")]

@@ -13,7 +13,7 @@ from riselang.notation.formatting import format_program
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 
 def nested(count: int) -> str:
@@ -73,6 +73,7 @@ def calls(text: str) -> int:
     return count
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("make", [pipeline, sums, lets], ids=["pipeline", "sums", "lets"])
 def test_twice_the_program_takes_about_twice_the_work(make: Callable[[int], str]) -> None:
     show_term(parse_term(make(10)))  # what is imported and remembered

@@ -93,6 +93,7 @@ TOKENS: Sequence[str] = (
 INSERTED = ["/* b */", "// l\n", "/* 2\n */", "\n", "\n\n"]
 
 
+@pytest.mark.rotating(3)
 @given(st.lists(st.tuples(st.integers(0, len(TOKENS)), st.sampled_from(INSERTED))))
 def test_every_comment_is_kept_and_formatting_ends(inserted: list[tuple[int, str]]) -> None:
     tokens = list(TOKENS)

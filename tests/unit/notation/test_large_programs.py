@@ -21,7 +21,7 @@ from riselang.notation.program import parse_program, parse_term
 from riselang.support.errors import LimitationError, RiseError
 from riselang.term.inference import Inference, TypeMismatch
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 
 def doubling(value: str, lets: int = 40) -> str:
@@ -42,8 +42,9 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.rotating(7)
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_exponential_programs_are_refused_where_they_become_too_large(name: str) -> None:
     text, problem = PROGRAMS[name]
     with pytest.raises(LimitationError, match=problem) as caught:
@@ -100,6 +101,7 @@ def test_chains_of_unknowns_are_followed_once() -> None:
     assert {inference.resolve(each) for each in unknowns} == {f32}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("text", ["(" * 20_000 + "a" + ")" * 20_000, " + ".join(["a"] * 4_000)])
 def test_long_expressions_are_read_and_laid_out(text: str) -> None:
     program = f"fun((a : f32), {text})"

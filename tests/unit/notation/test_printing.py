@@ -123,6 +123,7 @@ def test_printed_text_reads_back(text: str) -> None:
     assert format_program(text) == f"{text}\n"
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", PATTERNS)
 def test_every_pattern_reads_back(name: str) -> None:
     """In its laws, whose sizes and functions are parameters, and in its example."""

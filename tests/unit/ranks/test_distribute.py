@@ -29,7 +29,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_results_are_those_of_the_interpreter(name: str) -> None:
     check_rank_program(PROGRAMS[name])
@@ -121,12 +121,14 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CASES)
 def test_programs_with_ranks(name: str) -> None:
     text, ranks, arguments = CASES[name]
     run(text, ranks, *arguments)
 
 
+@pytest.mark.rotating(3)
 def test_complex_arrays_and_numbers() -> None:
     z = (X + 1j * X[::-1]).astype(np.complex64)
     for text in (
@@ -212,6 +214,7 @@ def test_softmax_sends_scalars_only() -> None:
         assert all(each.bytes == 4 for each in transfers if each.source != each.target)
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("ranks", [3, 4])
 def test_the_gradients_of_the_ranks_are_summed_in_order(ranks: int) -> None:
     check_training_step(ranks)

@@ -22,7 +22,7 @@ from riselang.support.machine import Machine
 from riselang.term.nodes import Lambda, Term
 from support.pairwise import combined, each_once
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 Sizes = tuple[int, int, int]
 SUM = "zip({0}, {1}) |> map(mult) |> reduce(add, {2})"
@@ -73,6 +73,7 @@ TILES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("form", "shape", "tiles"),
     each_once(FROM, [(16, 24, 8), (13, 31, 17), (1, 9, 5)], TILES),
@@ -151,7 +152,7 @@ def test_the_default_strategy_recognizes_all_forms(form: str, shape: Sizes) -> N
 
 
 @pytest.mark.parametrize(("form", "shape"), each_once(FORMS, DEFAULT_SHAPES), ids=str)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_the_default_gives_the_bits_of_the_source(form: str, shape: Sizes) -> None:
     check(form, shape, DEFAULT)
 

@@ -92,6 +92,7 @@ def test_any_tiles(tiles: tuple[int, int, int], has_blocks: bool) -> None:
     check((2, 3, 9, 2, 3, 2, 6), fuse() >> top_down(strategy))
 
 
+@pytest.mark.rotating(6)
 def test_blocks_of_kernels_are_read_for_all_windows() -> None:
     """Kernels that do not stay in the L2 cache: the outermost loop is over blocks of them."""
     sizes = (2, 5, 9, 2, 2, 3, 70)

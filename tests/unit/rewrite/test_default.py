@@ -19,7 +19,7 @@ from riselang.tools import rise
 from support.machines import MACHINES
 from support.pairwise import each_once
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 MATMUL = """fun((A : {0}.{1}.f32, B : {1}.{2}.f32), A |> {3}(fun(row, B |> transpose
   |> map(fun(column, zip(row, column) |> map(mult) |> reduce(add, 0.0))))))"""
@@ -56,6 +56,7 @@ def test_a_product_gets_tiles_and_keeps_its_bits(loop: str, float: str) -> None:
     assert kernel(a, b).tobytes() == plain(a, b).tobytes()
 
 
+@pytest.mark.rotating(6)
 def test_products_inside_of_a_program() -> None:
     """Each is arranged by itself; what is around them stays as it is."""
     text = """fun((A : 18.19.f32, B : 18.19.f32),

@@ -138,6 +138,7 @@ def test_a_damaged_derivation_is_refused(damage: str) -> None:
     assert "some.json" in str(caught.value)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", "null", "\0", '"x"', "[" * 100_000])
 def test_what_is_no_derivation_is_refused(text: str) -> None:
     with pytest.raises(UserError, match=r"some\.json is not a derivation"):

@@ -18,7 +18,7 @@ from riselang.rewrite.traversals import top_down
 from riselang.term.nodes import Lambda, Term
 from support.pairwise import each_once
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 Sizes = tuple[int, int, int]
 SHAPES = [(1, 65, 70), (64, 24, 8), (13, 31, 17), (50, 29, 11)]

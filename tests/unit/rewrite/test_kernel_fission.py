@@ -12,7 +12,7 @@ from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.strategies.default_schedule import recognized_computations
 from riselang.term.nodes import Term
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 NIGHTLY = pytest.mark.nightly
 SUM = "zip({}, {}) |> map(mult) |> reduce(add, 0.0)"
@@ -74,9 +74,10 @@ def test_each_product_is_a_kernel(form: str) -> None:
     assert [each.description for each in chosen] == expected
 
 
+@pytest.mark.rotating(5)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("size", [17, *(pytest.param(n, marks=NIGHTLY) for n in (16, 24, 29))])
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(1)
 def test_the_bits_are_those_of_the_source(form: str, size: int) -> None:
     term = program(form, size)
     random = np.random.default_rng(2)

@@ -69,6 +69,7 @@ def test_interleaved_reductions(form: str, lines: str, count: int) -> None:
     check(form, lines, count, 9, fuse() >> top_down(interleaved_reductions(4)))
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(
     ("form", "lines", "count", "length", "shape"),
     combined(FORMS, LINES, [16, 21], [8, 11], [(8, 2, 4), (4, 2, 4), (2, 4, 2), (4, 1, 1)]),

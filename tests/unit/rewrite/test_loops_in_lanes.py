@@ -57,6 +57,7 @@ def inputs(name: str, count: int) -> list[np.ndarray[Any, Any]]:
     return [(source.random(shape) * 4 - 2).astype(np.float32) for _ in range(2)]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize(("count", "lanes"), [(32, 8), (37, 4), (9, 2)])
 def test_the_bits_do_not_change(name: str, count: int, lanes: int) -> None:

@@ -25,7 +25,7 @@ from riselang.rewrite.traversals import top_down
 from riselang.support.machine import assume_machine, this_machine
 from support.machines import MACHINES, assembly_for, unresolved
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 PRODUCT = (
     "fun((a : {0}.{2}.{3}, b : {2}.{1}.{3}), a |> map(fun(r, b |> transpose |> map(fun(k, "
@@ -70,8 +70,9 @@ def inputs(text: str) -> list[np.ndarray[Any, Any]]:
     ]
 
 
+@pytest.mark.rotating(6)
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_a_program_computes_the_same_on_every_machine(name: str) -> None:
     check_on_every_machine(PROGRAMS[name])
 

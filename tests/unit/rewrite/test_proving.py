@@ -36,7 +36,7 @@ REFERENCE_LAWS = [
 
 
 @pytest.mark.parametrize("law", named(TRUE[:: 1 if IS_NIGHTLY else 2]))
-@pytest.mark.sampled(25)
+@pytest.mark.sampled(13)
 def test_laws_are_proved(law: Law) -> None:
     found = verdict(law, timeout_ms=PATIENT_MS)
     assert found.status is Status.PROVED, found

@@ -23,7 +23,7 @@ from support.checking import term_in
 from support.programs import Program
 from support.round_trips import through_generic_text, through_notation, through_the_dialect
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 DOT = "fun((x : {0}.f32, y : {0}.f32), zip(x, y) |> map(mult) |> reduce({1}, 0.0))"
 N = 4096
@@ -96,6 +96,8 @@ def test_contraction_keeps_the_option() -> None:
     )
 
 
+@pytest.mark.rotating(5)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("float", ["strict", "contract"])
 def test_a_strategy_may_reorder_a_marked_reduction(float: str) -> None:
     """The steps are checked with a tolerance, as in relaxed programs."""

@@ -65,6 +65,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("program", "strategy", "lengths"), CASES, ids=[c[1] for c in CASES])
 def test_loops_are_where_they_belong(program: str, strategy: str, lengths: list[int]) -> None:
     made = derived(program, strategy)

@@ -45,6 +45,7 @@ def test_other_programs_stay_unchanged(of_sort: bool) -> None:
     assert isinstance(select_sorted.run(term, Setting()), Failure)
 
 
+@pytest.mark.rotating(3)
 def test_the_first_indices_of_argsort_are_selected() -> None:
     def nearest(x: rl.Array[LENGTH, rl.f32]) -> Any:
         return (x | rl.argsort) | rl.take(8)

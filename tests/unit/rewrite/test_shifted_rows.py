@@ -39,6 +39,7 @@ def steps(function: Callable[[Any], Any]) -> list[str]:
     return [] if derivation is None else [str(step.rule) for step in derivation.steps]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", FUSED)
 def test_rows_that_one_stage_reads_are_fused(name: str) -> None:
     function = FUSED[name]

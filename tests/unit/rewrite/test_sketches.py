@@ -114,6 +114,7 @@ def test_a_sketch_is_printed_as_it_is_parsed() -> None:
 # Search
 
 
+@pytest.mark.rotating(6)
 @pytest.mark.parametrize("name", SCHEDULES)
 @pytest.mark.sampled(1)
 def test_the_schedules_of_matmul_are_found(name: str) -> None:

@@ -161,6 +161,7 @@ def test_a_normal_form_is_one_where_nothing_applies() -> None:
     assert again == Success(result.term)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "strategy",
     [
@@ -197,6 +198,7 @@ def test_a_failure_says_where_it_came_closest() -> None:
     assert nothing.path == ()
 
 
+@pytest.mark.rotating(3)
 def test_a_long_program_needs_no_more_stack() -> None:
     chain = "x" + " |> reverse" * 1000
     text = f"fun((x : 4.f32), {chain})"

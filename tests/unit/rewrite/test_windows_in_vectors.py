@@ -17,7 +17,7 @@ from riselang.support.machine import assume_machine, this_machine
 from support.machines import MACHINES
 from support.pairwise import each_once
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 PROGRAMS = Path(__file__).parents[3] / "examples/programs"
 
@@ -56,7 +56,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "strategy", "shapes"), CASES)
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 def test_same_bits(name: str, strategy: str, shapes: list[tuple[int, ...]]) -> None:
     inputs = [random(*shape) for shape in shapes]
     expected = kernel(name, backend="interpret")(*inputs)
@@ -145,6 +145,7 @@ SMALL = replace(this_machine(), caches=((1, 64), (2, 256), (3, 1024)))
 """A machine in whose caches no slice and no line stays."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["jacobi_3d", "stencil_3d"])
 @pytest.mark.parametrize("slices", [4, 5])
 def test_slices_of_a_volume_in_pairs(

@@ -66,6 +66,7 @@ def run(package: Path, program: str, cache: Path) -> subprocess.CompletedProcess
     return done
 
 
+@pytest.mark.rotating(8)
 def test_a_version_of_the_same_sizes_and_times_compiles_anew(tmp_path: Path) -> None:
     package, cache = copied(tmp_path), tmp_path / "cache"
     assert "compiled scaled" in run(package, PROGRAM, cache).stderr

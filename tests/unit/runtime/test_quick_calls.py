@@ -67,7 +67,7 @@ def test_each_argument_is_passed_to_its_parameter(count: int) -> None:
 
 
 @pytest.mark.parametrize("given", list(itertools.product((False, True), repeat=3)))
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_fixed_arrays_are_passed_to_their_parameters(given: tuple[bool, ...]) -> None:
     inputs = [np.full(3, 10**position, np.float32) for position in range(3)]
     weighted = [each * factor for each, factor in zip(inputs, (1, 2, 3), strict=True)]

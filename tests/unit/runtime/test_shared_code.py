@@ -45,7 +45,7 @@ def test_later_processes_find_the_code_whatever_their_hashes_are(tmp_path: Path)
         assert "found main in the cache" in run(tmp_path, "default", hash_seed)
 
 
-@pytest.mark.rotating(2)
+@pytest.mark.rotating(5)
 def test_shared_functions_are_stored_and_damaged_ones_are_compiled_again(tmp_path: Path) -> None:
     run(tmp_path)
     kept = shared_cache(KernelCache(tmp_path, 1 << 30))

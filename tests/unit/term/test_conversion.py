@@ -312,6 +312,7 @@ def chain(length: int) -> Term:
     return Lambda("x", array(3, array(2, f32)), term)
 
 
+@pytest.mark.rotating(3)
 def test_five_thousand_patterns_convert_and_run() -> None:
     term = chain(5_000)
     assert converted(term) == term
@@ -319,6 +320,7 @@ def test_five_thousand_patterns_convert_and_run() -> None:
     assert run_term(term, [rows]) == rows
 
 
+@pytest.mark.rotating(4)
 def test_five_thousand_scalar_operations_convert_and_run() -> None:
     body: Term = Bound(0, f32)
     for _ in range(5_000):

@@ -32,6 +32,7 @@ def test_matmul() -> None:
     assert found.intensity == 60 / 124
 
 
+@pytest.mark.rotating(8)
 def test_open_sizes_stay_names() -> None:
     found = cost(MATMUL)
     assert str(found.flops) == "K * M * N * 2"

@@ -14,7 +14,7 @@ from riselang.notation.program import parse_term
 from riselang.term.digest import PartDigests, digest
 from riselang.term.nodes import Term
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 SCRIPT = """
 import riselang as rl

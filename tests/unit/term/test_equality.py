@@ -104,6 +104,7 @@ def test_equal_structures_share_one_key() -> None:
     assert one.key is other.key
 
 
+@pytest.mark.rotating(3)
 def test_keys_go_away_with_their_terms() -> None:
     term = add(Free("only here", f32), Free("only here", f32))
     key = weakref.ref(term.key)

@@ -176,6 +176,7 @@ def test_a_type_that_nothing_decides_is_refused() -> None:
         finish(root)
 
 
+@pytest.mark.rotating(3)
 def test_a_shared_node_in_a_deep_chain_needs_no_stack() -> None:
     def program(x: Value) -> Any:
         for _ in range(3_000):

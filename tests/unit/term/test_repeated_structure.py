@@ -148,6 +148,7 @@ def test_a_layer_that_reads_its_input_twice():
     assert run_term(outlined, arguments) == run_term(program, arguments)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("strategy", ["default", "none"])
 @pytest.mark.parametrize("loops", ["affine", "scf"])
 def test_layers_compile_to_one_function(strategy: str, loops: str):

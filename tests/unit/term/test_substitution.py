@@ -132,6 +132,7 @@ def test_parts_that_are_used_often() -> None:
     assert is_used_often(add(first, second))
 
 
+@pytest.mark.rotating(3)
 def test_deep_terms() -> None:
     term: Term = bound(0)
     for _ in range(5_000):

@@ -52,6 +52,7 @@ def test_what_changed_is_marked(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert captured.err == ""
 
 
+@pytest.mark.rotating(3)
 def test_noise_is_seldom_taken_for_a_change() -> None:
     alarms = 0
     for seed in range(200):

@@ -16,7 +16,7 @@ from riselang.support.cores import available_cores
 from riselang.tools import doctor, doctor_checks, rise, self_test
 from riselang.tools.doctor_findings import Finding, State
 
-pytestmark = pytest.mark.rotating(3)
+pytestmark = pytest.mark.rotating(6)
 
 
 def run(capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:

@@ -21,7 +21,7 @@ from riselang.support.io import write_file
 from riselang.tools import rise, serving
 from support.tool_runs import called
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 ROOT = Path(__file__).parents[3]
 MODULE = """func.func @negate(%out : memref<4xi32>, %a : memref<4xi32>) {

@@ -70,8 +70,9 @@ MOMENTS = {
 """What runs, what it says before it is interrupted, and how many seconds later that is."""
 
 
+@pytest.mark.rotating(5)
 @pytest.mark.parametrize("moment", MOMENTS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_nothing_is_left_of_what_is_interrupted(moment: str, tmp_path: Path) -> None:
     arguments, sign, later = MOMENTS[moment]
     folder, cache, temporary = (tmp_path / name for name in ("work", "cache", "tmp"))

@@ -107,6 +107,7 @@ def test_a_literal_with_the_values_of_its_type_is_accepted(
     assert called(rise.main, ["run", str(notation), input]).code == 0
 
 
+@pytest.mark.rotating(3)
 def test_a_program_without_types_is_refused_where_it_is_defined(tmp_path: Path) -> None:
     path = tmp_path / "untyped.py"
     path.write_text("import riselang as rl\n@rl.jit\ndef f(x):\n    return x + 1\n")

@@ -39,7 +39,7 @@ def result_with(strategy: str) -> TuningResult:
     return TuningResult(program.scale.lower(N=64), BestStrategy(strategy, 1e-6, 2e-6), trials)
 
 
-@pytest.mark.rotating(3)
+@pytest.mark.rotating(6)
 def test_a_search_writes_a_page_and_a_strategy_that_are_read_again(folder: Path) -> None:
     rise_command(
         "tune", "scale.rise", "--size", "N=64", "--budget", "2", "--search", "grid", "--space",

@@ -162,7 +162,7 @@ def local_cluster(workers: int) -> Generator[tuple[Any, Any]]:
         yield cluster, client
 
 
-@pytest.mark.rotating(4)
+@pytest.mark.rotating(8)
 def test_a_local_cluster(tmp_path: Path) -> None:
     with local_cluster(2) as (_, client):
         result = tune(client, tmp_path)

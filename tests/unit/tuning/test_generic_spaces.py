@@ -45,6 +45,7 @@ LINES = (
 )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("numbers", STENCILS)
 def test_stencils_have_the_same_results_with_all_numbers(numbers: dict[str, int]) -> None:
     inputs = values(VOLUME)
@@ -57,6 +58,8 @@ def test_stencils_have_the_same_results_with_all_numbers(numbers: dict[str, int]
     assert np.array_equal(kernel("jacobi_3d", strategy)(*inputs), kernel("jacobi_3d")(*inputs))
 
 
+@pytest.mark.rotating(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("numbers", LINES)
 def test_separated_convolutions_have_the_same_results_with_all_numbers(
     numbers: dict[str, int],

@@ -18,6 +18,7 @@ def load(name: str) -> RecordedSpace:
     return RecordedSpace.load(RECORDED / f"{name}.space.gz")
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize(
     "name",
     [

@@ -28,7 +28,7 @@ def recorder() -> Generator[Recorder]:
     recorder.close()
 
 
-@pytest.mark.rotating(2)
+@pytest.mark.rotating(4)
 def test_choices_are_measured_beside_the_best_hand_strategy(
     recorder: Recorder, tmp_path: Path
 ) -> None:
@@ -69,7 +69,7 @@ def test_slabs_that_are_not_complete_are_left_out() -> None:
     assert (part, rest.keys()) == (space, {keys[0]}), "no slab is complete"
 
 
-@pytest.mark.rotating(2)
+@pytest.mark.rotating(4)
 def test_strategies_with_the_same_effect_are_measured_once(recorder: Recorder) -> None:
     x = np.arange(64, dtype=np.float32)
     program: Any = rl.loads("fun((x : 64.f32), x |> map(fun(a, a * 2.0)))", name="scale.rise")

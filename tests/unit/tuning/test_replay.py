@@ -50,6 +50,7 @@ def test_evolution_scores_better_than_random_search() -> None:
     assert score([1.0] * 60, random, times) == 1.0
 
 
+@pytest.mark.rotating(3)
 def test_random_search_finds_the_fastest_choices_at_the_expected_rate() -> None:
     curve = random_curve(RECORD, 144)
     assert curve == sorted(curve, reverse=True)

@@ -47,6 +47,7 @@ def scale(text: str = SCALE) -> Any:
 # Search
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SEARCHES)
 def test_a_search_finds_the_best_of_24_choices_and_repeats_none(name: str) -> None:
     if name == "tpe":
@@ -177,7 +178,7 @@ def test_tuning_stores_trials_and_continues_where_it_stopped(database: Database)
     assert database.best(key) is not None
 
 
-@pytest.mark.rotating(3)
+@pytest.mark.rotating(6)
 def test_strategies_with_the_same_effect_are_measured_once(database: Database) -> None:
     x = np.ones(64, np.float32)
     unused = st.split(st.param("unused", list(range(1, 13)))) @ st.outermost("zip")

@@ -63,7 +63,7 @@ def notation_of(strategy: str) -> str:
     return notation
 
 
-@pytest.mark.rotating(3)
+@pytest.mark.rotating(8)
 def test_a_program_that_was_tuned_twice_uses_the_result_in_a_new_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

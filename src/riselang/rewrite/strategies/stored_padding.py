@@ -45,7 +45,7 @@ class _StoreInsideOfPadding(Strategy):
 
 @dataclass(frozen=True, repr=False)
 class _AsParts(Strategy):
-    """Makes the padding of a stored array parts beside the array, whose value is computed there."""
+    """Makes the padding of a stored array parts around it, and computes the array there."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         if pattern_arguments(term, TO_MEM.name) is not None:

@@ -31,7 +31,7 @@ _ARITHMETIC = {"+": "+", "-": "+", "*": "*"}
 
 def commuting_operation(statement: ModelStatement) -> str | None:
     """Return the operation by which a statement updates an element; updates by the same one
-    commute. None if it is no such update."""
+    commute. None if it is another statement."""
     body = statement.body
     if not isinstance(body, Assign) or not body.target.indices:
         return None
@@ -48,7 +48,7 @@ def commuting_operation(statement: ModelStatement) -> str | None:
 
 
 def _operation(value: Expression, target: Access) -> tuple[str, Expression] | None:
-    """Return the operation of an update, and its operand; None if it is no update."""
+    """Return the operation of an update, and its operand; None if it is not an update."""
     if not value.type.is_integer or value.type != target.type:
         return None
     if isinstance(value, Conditional):

@@ -126,6 +126,11 @@ def _split(node: Node) -> list[Value]:
     length, count = x.shape[axis], node.attributes.get("num_outputs") or len(node.outputs)
     if count < 1:
         raise LimitationError(f"there are no {count} parts")
+    if count > max(length, len(node.outputs)):
+        raise LimitationError(
+            f"num_outputs is {count}, but the node has {len(node.outputs)} outputs, and axis "
+            f"{axis} has {length} elements"
+        )
     if sizes is None:
         size = -(-length // count)
         sizes = [max(0, min(size, length - k * size)) for k in range(count)]
