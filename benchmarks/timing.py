@@ -27,7 +27,8 @@ def samples(
 
     for rival in rivals:
         rival()
-    return time_interleaved([(rival, calls) for rival in rivals], rounds, rest=_rest())
+    taking_turns = [(rival, calls) for rival in rivals]
+    return time_interleaved(taking_turns, rounds, rest=_rest(), warms_caches=len(rivals) > 1)
 
 
 def _rest() -> float:

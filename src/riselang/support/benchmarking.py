@@ -44,9 +44,12 @@ def time_interleaved(
     rounds: int,
     after_round: Action = lambda: None,
     rest: float = 0.0,
+    *,
+    warms_caches: bool = False,
 ) -> list[tuple[float, ...]]:
     """Return the seconds per call of each rival in all rounds; a rival is an action and its number
-    of calls per sample.
+    of calls per sample. With `warms_caches`, an unmeasured call precedes each sample, which would
+    find the data of another rival in the caches.
 
     Threads that a rival has used may spin for a while, and occupy a core that the next rival needs:
     `rest` is the number of seconds to wait before each sample. Then unmeasured calls wake the
@@ -58,6 +61,8 @@ def time_interleaved(
             if rest:
                 time.sleep(rest)
                 _warm_up(action)
+            elif warms_caches:
+                action()
             samples.append(seconds_per_call(action, calls))
         after_round()
     return [tuple(samples) for samples in taken]
