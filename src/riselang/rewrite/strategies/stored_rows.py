@@ -23,7 +23,6 @@ from riselang.rewrite.rules.storing import (
 from riselang.rewrite.strategies.matmul_shapes import bytes_of
 from riselang.rewrite.strategies.schedules import unroll, vectorize
 from riselang.rewrite.strategies.shifted_rows import path_of_only_reader
-from riselang.rewrite.strategies.stencils import LIGHT_VECTOR_BYTES, in_vectors
 from riselang.rewrite.strategies.threads import PARALLEL_PATTERNS
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import AtPath, argument, body, function, normalize
@@ -75,6 +74,9 @@ class _VectorizeReader(Strategy):
     """Vectorizes the map that reads the value of a let."""
 
     def run(self, term: Term, setting: Setting) -> Result:
+        # Strategies for windows are imported only for programs whose loops store rows.
+        from riselang.rewrite.strategies.stencils import LIGHT_VECTOR_BYTES, in_vectors
+
         if not isinstance(term.type, ArrayType):
             return Failure(self, "expected a let of an array", term)
         bytes = max(bytes_of(scalar) for _, scalar in leaves(term.type))
