@@ -24,7 +24,7 @@ _IGNORED_FOLDERS = ("__pycache__",)
 
 def fingerprint(*source: object) -> str:
     """Return the cache key of a source with its options, in this environment."""
-    hashed = hashlib.sha256(environment_text().encode())
+    hashed = hashlib.sha256(f"{environment_text()}\n{llvm.tuning(llvm.host())}".encode())
     for part in source:
         text = str(part).encode()
         hashed.update(b"%d:" % len(text) + text)

@@ -89,6 +89,8 @@ def _measure() -> None:
          f"{measurement.bytes_per_cycle:g} bytes per cycle"),
         ("nontemporal", f"a large stencil is {measurement.nontemporal_speedup:g} times as fast "
          "with nontemporal stores"),
+        ("gathers", f"a vector of elements is gathered {measurement.gather_speedup:g} times as "
+         "fast by one instruction as by loads of its elements"),
         ("caches", format_caches(measurement.caches)),
     )  # fmt: skip
     for name, detail in rates:

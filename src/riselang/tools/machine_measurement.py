@@ -43,6 +43,10 @@ STENCIL_PROGRAM = """fun((x : (N + 2).(N + 2).f32),
     w |> join |> reduce(add, 0.0)))))"""
 STENCIL_LENGTH = 4096
 """The number of rows and columns of the grid that stencils are measured on: 64 MiB."""
+GATHER_PROGRAM = """fun((x : {rows}.17.f32),
+  x |> mapSeq(fun(row, (row |> at(clampIdx(17, 3))) * (row |> at(clampIdx(17, 11))))))"""
+"""The products of two columns, which LLVM gathers."""
+GATHER_ROWS = 1 << 10
 WARM_UP_CALLS = 4
 REPETITIONS = 15
 
@@ -59,6 +63,8 @@ class MachineFigures:
     """Bytes of memory read and written per second."""
     nontemporal_speedup: float
     """The time of a stencil divided by its time with nontemporal stores."""
+    gather_speedup: float
+    """The time of loads of single elements divided by that of gathers."""
     caches: Mapping[int, int]
     """Bytes by level; levels that the measurement did not find are missing."""
 
@@ -66,7 +72,7 @@ class MachineFigures:
 def measure_machine(repetitions: int = REPETITIONS) -> MachineFigures:
     """Measure a core; other programs that run at the same time make the results worse."""
     sizes = _chase_sizes()
-    with progress("measuring this machine", len(sizes) + 4) as steps:
+    with progress("measuring this machine", len(sizes) + 5) as steps:
         clock = _measure_clock(repetitions)
         steps.advance()
         operations = operations_per_second(repetitions, CHAIN_REPEATS // 4)
@@ -75,12 +81,14 @@ def measure_machine(repetitions: int = REPETITIONS) -> MachineFigures:
         steps.advance()
         speedup = _measure_nontemporal_speedup(repetitions)
         steps.advance()
+        gather_speedup = _measure_gather_speedup(repetitions)
+        steps.advance()
         latencies: list[float] = []
         for size in sizes:
             latencies.append(_measure_latency(size, repetitions))
             steps.advance()
     caches = find_cache_sizes(sizes, latencies)
-    return MachineFigures(clock, operations, bandwidth, speedup, caches)
+    return MachineFigures(clock, operations, bandwidth, speedup, gather_speedup, caches)
 
 
 def as_measurement(figures: MachineFigures) -> Measurement:
@@ -101,6 +109,7 @@ def as_measurement(figures: MachineFigures) -> Measurement:
         round(figures.operations / vector_operations, 2),
         round(figures.bandwidth / figures.clock, 2),
         round(figures.nontemporal_speedup, 2),
+        round(figures.gather_speedup, 2),
     )
 
 
@@ -183,6 +192,18 @@ def _measure_nontemporal_speedup(repetitions: int) -> float:
         calls.append((partial(compiled, x, out=out), 1))
     plain, nontemporal = time_interleaved(calls, repetitions)
     return min(plain) / min(nontemporal)
+
+
+def _measure_gather_speedup(repetitions: int) -> float:
+    """Measure columns of a matrix, as compiled for machines with and without fast gathers."""
+    x = np.ones((GATHER_ROWS, 17), np.float32)
+    text = GATHER_PROGRAM.format(rows=GATHER_ROWS)
+    calls: list[tuple[Callable[[], object], int]] = []
+    for speedup in (0.5, 2.0):
+        with assume_machine(replace(this_machine(), gather_speedup=speedup)):
+            calls.append((partial(_load_program(text).main.lower(x).compile(), x), 50))
+    loads_each, gathers = time_interleaved(calls, repetitions)
+    return min(loads_each) / min(gathers)
 
 
 def _load_program(text: str) -> Any:

@@ -16,10 +16,11 @@ import llvmlite.binding as binding
 from riselang.native.debug_info.object_file import Symbols, is_elf64, read_symbols
 from riselang.native.llvm import array_calls, guard, temporary_pool, thread_pool
 from riselang.native.llvm.entry_points import GUARDED_PREFIX
+from riselang.native.llvm.wide_stores import divide_wide_stores
 from riselang.support.errors import InternalError, MissingSymbolsError
 from riselang.support.foreign_libraries import SYMBOL_PREFIX, foreign_address
 from riselang.support.forking import acquire_for_forks, hold_forks
-from riselang.support.machine import permit_amx
+from riselang.support.machine import permit_amx, this_machine
 from riselang.support.profiling import time_span
 
 DEBUG_LINE_SECTION = b".debug_line"
@@ -57,6 +58,15 @@ class Target:
     cpu: str
     features: str
 
+    @property
+    def vector_bits(self) -> int | None:
+        """The size of a vector register; None if the features do not tell."""
+        if self.triple.startswith(("aarch64", "arm64")):
+            return 128
+        features = self.features.split(",")
+        sizes = {"+avx512f": 512, "+avx": 256, "+sse2": 128}
+        return next((bits for name, bits in sizes.items() if name in features), None)
+
 
 FLUSHING_FEATURES = ("avx512bf16", "avxneconvert")
 """Features whose conversions from f32 to bf16 flush subnormal numbers to zero."""
@@ -76,6 +86,16 @@ def host() -> Target:
     return Target(binding.get_process_triple(), binding.get_host_cpu_name(), flags)
 
 
+def tuning(target: Target) -> str:
+    """Return the features by which LLVM selects instructions for speed alone.
+
+    They are not part of the target: code that was tuned otherwise runs, too.
+    """
+    if not target.triple.startswith("x86_64") or this_machine().gather_speedup >= 1:
+        return ""
+    return "+prefer-no-gather"
+
+
 def version() -> str:
     """Return the version of LLVM."""
     return ".".join(map(str, binding.llvm_version_info))
@@ -83,9 +103,7 @@ def version() -> str:
 
 def vector_bits() -> int:
     """Return the vector width of this machine in bits."""
-    features = binding.get_host_cpu_features()
-    widths = {"avx512f": 512, "avx": 256}
-    return next((bits for name, bits in widths.items() if features.get(name)), 128)
+    return host().vector_bits or 128
 
 
 @cache
@@ -102,7 +120,7 @@ def _target_machine(target: Target, jit: bool, opt: int = 3) -> Any:
     _initialize_targets()
     return binding.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu,
-        features=target.features,
+        features=",".join(filter(None, (target.features, tuning(target)))),
         opt=opt,
         jit=jit,
         reloc="default" if jit else "pic",
@@ -158,6 +176,8 @@ def _optimize_module(
 ) -> Any:
     """Return an optimized module, with the functions of `library`, which is LLVM IR, too."""
     with time_span("LLVM"), time_span("parse"):
+        if target.vector_bits is not None:
+            ir = divide_wide_stores(ir, target.vector_bits)
         module = _parse(ir, target)
         if library:
             module.link_in(_parse(library, target))
