@@ -52,8 +52,10 @@ PLANE_LOOPS = 2
 arrays stay in a cache: the rows of planes need no conditions."""
 
 MIN_DEEP_LOOPS = 4
-"""From how many nested loops on isl gets only the dependences that no two others imply: its time
-grows steeply with the number of loops and with that of the dependences."""
+"""From how many nested loops on isl gets simplified dependences: its time grows steeply with the
+number of loops and with that of the dependences."""
+MANY_DEPENDENCES = 64
+"""From how many dependences on isl gets simplified ones for one nested loop less."""
 
 
 class NoPlan(Exception):
@@ -99,9 +101,27 @@ def _compute_isl_schedule(scop: Scop, pairs: Dependences, order: Any) -> Any:
     """Compute isl's own schedule, which preserves an order: statements are separate unless they
     form a dependence cycle."""
     near = pairs.flow.union(pairs.anti)
-    if max(len(statement.iterators) for statement in scop.statements) >= MIN_DEEP_LOOPS:
+    loops = max(len(statement.iterators) for statement in scop.statements)
+    if loops + (order.n_map() >= MANY_DEPENDENCES) >= MIN_DEEP_LOOPS:
         order = order.subtract(order.apply_range(order)).coalesce()
         near = near.intersect(order)
+        try:
+            return _schedule_domain(scop, _without_domain(scop, order), _without_domain(scop, near))
+        except isl().Error:
+            # Without its domain, a dependence may have no greatest distance.
+            pass
+    return _schedule_domain(scop, order, near)
+
+
+def _without_domain(scop: Scop, pairs: Any) -> Any:
+    """Return dependences without the constraints of the iterations: with others, which do not
+    exist, isl has fewer constraints, and an order that preserves more."""
+    domain = scop.schedule.get_domain()
+    return pairs.gist_domain(domain).gist_range(domain)
+
+
+def _schedule_domain(scop: Scop, order: Any, near: Any) -> Any:
+    """Compute a schedule that preserves an order and keeps pairs of iterations near."""
     constraints = (
         isl()
         .ScheduleConstraints.on_domain(scop.schedule.get_domain())
