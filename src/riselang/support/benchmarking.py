@@ -49,15 +49,17 @@ def time_interleaved(
 ) -> list[tuple[float, ...]]:
     """Return the seconds per call of each rival in all rounds; a rival is an action and its number
     of calls per sample. With `warms_caches`, an unmeasured call precedes each sample, which would
-    find the data of another rival in the caches.
+    find the data of another rival in the caches. Every second round is in reverse order, so that no
+    rival always follows the same one, whose threads may still end or free memory.
 
     Threads that a rival has used may spin for a while, and occupy a core that the next rival needs:
     `rest` is the number of seconds to wait before each sample. Then unmeasured calls wake the
     rival's own threads, which may share a core at first.
     """
     taken: list[list[float]] = [[] for _ in rivals]
-    for _ in range(rounds):
-        for samples, (action, calls) in zip(taken, rivals, strict=True):
+    turns = list(zip(taken, rivals, strict=True))
+    for number in range(rounds):
+        for samples, (action, calls) in turns[:: -1 if number % 2 else 1]:
             if rest:
                 time.sleep(rest)
                 _warm_up(action)
