@@ -180,10 +180,15 @@ def with_common_dimensions(builder: Builder, tensors: Sequence[Tensor]) -> list[
 
 
 def _common_order(tensors: Sequence[Tensor]) -> list[int]:
-    """Return the dimensions of tensors: in the order of the largest ones if these agree."""
-    varying = sorted({each for tensor in tensors for each in tensor.varying})
-    orders = {each.varying for each in tensors if len(each.varying) == len(varying)}
-    return list(orders.pop()) if len(orders) == 1 else varying
+    """Return the dimensions of tensors: in the order of the largest ones if these agree.
+
+    If some have the order of the model and the others agree on another one, as results of
+    convolutions do, it is the other one: the next convolution needs it, too.
+    """
+    ascending = tuple(sorted({each for tensor in tensors for each in tensor.varying}))
+    orders = {each.varying for each in tensors if len(each.varying) == len(ascending)}
+    others = orders - {ascending}
+    return list(others.pop() if len(others) == 1 else ascending)
 
 
 def map_elements(
