@@ -134,6 +134,16 @@ def let_of_let() -> None:
     """let y = (let z = a; b(z)); f(y) ~> let z = a; let y = b(z); f(y)"""
 
 
+@law("a : s, b : s -> n.m.t")
+def let_before_join() -> None:
+    """(let z = a; b(z)) |> join ~> let z = a; b(z) |> join"""
+
+
+@law("a : s, b : s -> n.m.t")
+def let_before_transpose() -> None:
+    """(let z = a; b(z)) |> transpose ~> let z = a; b(z) |> transpose"""
+
+
 @law("a : u, b : u -> t")
 def let_before_store() -> None:
     """(let z = a; b(z)) |> toMem(heap) ~> let z = a; b(z) |> toMem(heap)"""

@@ -49,6 +49,81 @@ def fuse_stored_rows_in_parallel() -> None:
     ~> x |> mapPar(fun(e, let y = f(e) |> toMem(heap); g(y)))"""
 
 
+# Elementwise operations on a stored array and an operand of its shape, such as a residual, move
+# into the views and loops that compute the array.
+
+
+@law("x : n.m.s, y : n.u, g : u -> m.t, f : (s x t) -> v")
+def name_operand_of_rows() -> None:
+    """zip(x, y) |> map(fun(p, zip(fst(p), g(snd(p))) |> map(f)))
+    ~> zip(x, y |> map(g)) |> map(fun(p, zip(fst(p), snd(p)) |> map(f)))"""
+
+
+@law("a : w, b : w -> n.s, y : n.t, f : (s x t) -> v")
+def let_before_zip() -> None:
+    """zip(let z = a; b(z), y) |> map(f) ~> let z = a; zip(b(z), y) |> map(f)"""
+
+
+@law("x : n.m.s, y : (n * m).t, f : (s x t) -> v")
+def fuse_operand_in_blocks() -> None:
+    """zip(x |> join |> toMem(heap), y) |> map(f)
+    ~> zip(x |> toMem(heap), y |> split(m))
+      |> map(fun(p, zip(fst(p), snd(p)) |> map(f))) |> join"""
+
+
+@law("x : n.m.l.s, y : n.(m * l).t, f : (s x t) -> v")
+def fuse_operand_in_blocks_of_rows() -> None:
+    """zip(x |> map(join) |> toMem(heap), y) |> map(fun(p, zip(fst(p), snd(p)) |> map(f)))
+    ~> zip(x |> toMem(heap), y |> map(split(l)))
+      |> map(fun(p, zip(fst(p), snd(p)) |> map(fun(q, zip(fst(q), snd(q)) |> map(f)))))
+      |> map(join)"""
+
+
+@law("x : n.m.l.k.s, y : n.m.(l * k).t, f : (s x t) -> v")
+def fuse_operand_in_blocks_of_columns() -> None:
+    """zip(x |> map(map(join)) |> toMem(heap), y)
+      |> map(fun(p, zip(fst(p), snd(p)) |> map(fun(q, zip(fst(q), snd(q)) |> map(f)))))
+    ~> zip(x |> toMem(heap), y |> map(map(split(k))))
+      |> map(fun(p, zip(fst(p), snd(p)) |> map(fun(q,
+        zip(fst(q), snd(q)) |> map(fun(r, zip(fst(r), snd(r)) |> map(f))))))) |> map(map(join))"""
+
+
+@law("x : m.n.s, y : n.m.t, f : (s x t) -> v")
+def fuse_operand_transposed() -> None:
+    """zip(x |> transpose |> toMem(heap), y) |> map(fun(p, zip(fst(p), snd(p)) |> map(f)))
+    ~> zip(x |> toMem(heap), y |> transpose)
+      |> map(fun(p, zip(fst(p), snd(p)) |> map(f))) |> transpose"""
+
+
+@law("x : k.m.n.s, y : k.n.m.t, f : (s x t) -> v")
+def fuse_operand_in_transposed_rows() -> None:
+    """zip(x |> map(transpose) |> toMem(heap), y)
+      |> map(fun(p, zip(fst(p), snd(p)) |> map(fun(q, zip(fst(q), snd(q)) |> map(f)))))
+    ~> zip(x |> toMem(heap), y |> map(transpose))
+      |> map(fun(p, zip(fst(p), snd(p)) |> map(fun(q, zip(fst(q), snd(q)) |> map(f)))))
+      |> map(transpose)"""
+
+
+@law("x : n.w, g : w -> m.s, y : n.m.t, f : (s x t) -> v")
+def fuse_operand_in_loop() -> None:
+    """zip(x |> map(g) |> toMem(heap), y) |> map(fun(p, zip(fst(p), snd(p)) |> map(f)))
+    ~> zip(x, y) |> map(fun(p, zip(g(fst(p)) |> toMem(heap), snd(p)) |> map(f)))
+
+    Only what one iteration computes is stored, and stays in a cache."""
+
+
+@law("x : n.w, g : w -> m.s, y : n.m.t, f : (s x t) -> v")
+def fuse_operand_in_parallel() -> None:
+    """zip(x |> mapPar(g) |> toMem(heap), y) |> map(fun(p, zip(fst(p), snd(p)) |> map(f)))
+    ~> zip(x, y) |> mapPar(fun(p, zip(g(fst(p)) |> toMem(heap), snd(p)) |> map(f)))"""
+
+
+@law("x : n.w, g : w -> m.s, y : n.m.t, f : (s x t) -> v")
+def fuse_operand_in_sequence() -> None:
+    """zip(x |> mapSeq(g) |> toMem(heap), y) |> map(fun(p, zip(fst(p), snd(p)) |> map(f)))
+    ~> zip(x, y) |> mapSeq(fun(p, zip(g(fst(p)) |> toMem(heap), snd(p)) |> map(f)))"""
+
+
 @law("c : t, x : n.t")
 def pad_const_as_parts() -> None:
     """x |> padConst(l, r, c)

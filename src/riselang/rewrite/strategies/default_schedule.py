@@ -53,6 +53,7 @@ from riselang.rewrite.strategies.skinny_matmul import (
     reductions_in_lanes,
     streamed_reductions,
 )
+from riselang.rewrite.strategies.stored_operands import fuse_stored_operands
 from riselang.rewrite.strategies.stored_padding import store_inside_of_padding
 from riselang.rewrite.strategies.stored_rows import fuse_stored_rows_with_readers
 from riselang.rewrite.strategies.threads import parallel_outermost
@@ -480,6 +481,7 @@ _schedule_computations = _prepare_computations >> choice(
     seq(
         ScheduleComputations(),
         try_(fuse_stored_rows_with_readers()),
+        try_(fuse_stored_operands()),
         try_(store_inside_of_padding()),
         try_(parallel_outermost()),
     ),
