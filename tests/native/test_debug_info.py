@@ -15,7 +15,7 @@ from elftools.elf.elffile import ELFFile
 
 import riselang as rl
 from riselang.native.debug_info.line_table import code_lines, functions
-from riselang.native.debug_info.object_file import is_elf64
+from riselang.native.elf.object_file import is_elf64
 from riselang.native.llvm import codegen as llvm
 from riselang.support.errors import UserError
 from riselang.tools.rise import main

@@ -13,6 +13,7 @@ import pytest
 
 import riselang as rl
 from making.pages import blocks
+from riselang.native import code_loading
 from riselang.native.debug_info import perf_map
 from riselang.native.llvm import codegen as llvm
 
@@ -91,4 +92,4 @@ def test_loaded_code_is_named() -> None:
 
 def test_code_without_debug_info_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(perf_map, "_append", lambda path, text: pytest.fail("it is"))
-    llvm.load_objects([llvm.jit_object("define void @f() {\n  ret void\n}\n")])
+    code_loading.load_objects([llvm.jit_object("define void @f() {\n  ret void\n}\n")])

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import riselang as rl
+from riselang.native import code_loading
 from riselang.native.llvm import codegen as llvm
 from riselang.native.llvm import ir_text
 
@@ -114,5 +115,5 @@ def test_literals_arrive_in_machine_code(type: object, dtype: type) -> None:
 
 
 def test_code_stays_loaded_as_long_as_it_is_used() -> None:
-    code = llvm.load_objects([llvm.jit_object("define i32 @seven() {\n  ret i32 7\n}")])
+    code = code_loading.load_objects([llvm.jit_object("define i32 @seven() {\n  ret i32 7\n}")])
     assert ctypes.CFUNCTYPE(ctypes.c_int32)(code.address("seven"))() == 7

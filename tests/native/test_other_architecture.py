@@ -15,17 +15,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from elftools.elf.elffile import ELFFile
 
 import riselang as rl
 from riselang.compiler.compilation import Compilation
 from riselang.dialects.module import parse_module
+from riselang.native.elf.image import CONSTANTS, DATA, Image
+from riselang.native.elf.object_file import read_object
 from riselang.support.config import Options
+from support.elf_objects import MODELS
+from support.elf_objects import expected as expected_result
+from support.elf_objects import program as elf_program
 from support.machines import compiled_for
 from unit.interpreter.test_scalar_ops import (
     Case,
     assert_same,
     case_name,
-    compiled,
+    compiled_cases,
     interpreted,
     operands,
     program,
@@ -95,7 +101,7 @@ def driver(functions: Sequence[tuple[str, Sequence[Array], Array]]) -> str:
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("op", OPS)
 def test_operations_have_the_interpreters_bits(op: str, target: str, tmp_path: Path) -> None:
-    names, compilation = compiled(op)
+    names, compilation = compiled_cases(op)
     cases: list[tuple[Case, list[Array], Array]] = []
     for case in names:
         inputs = operands(case[1])
@@ -159,8 +165,61 @@ def test_bools_of_any_byte_and_reductions(target: str, tmp_path: Path) -> None:
         "def counts = fun((b : 5.i1), b |> map(fun(e, cast[f64](cast[f16](e)))) |> scan(add, 0.0))"
     )
     program: Any = rl.loads(text, name="a.rise")
-    ir = program.counts.lower().compilation.job.whole_ir
+    ir = program.counts.lower().compilation.job.complete_ir
     mask = np.frombuffer(bytes([0, 1, 2, 255, 254]), np.bool_)
     main = driver([("counts", [mask], np.zeros(5))])
     printed = run(tmp_path, ir, target, main, mask.tobytes())
     assert np.frombuffer(printed).tolist() == [0, 1, 2, 3, 4]
+
+
+IMAGE_BASE = 0x1_2340_0000
+PAGE = 1 << 16
+"""The largest page of Linux on AArch64."""
+LOADER = """
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+double sqrt_outside(double x) { return sqrt(x); }
+static size_t number(const char *text) { return strtoull(text, 0, 0); }
+int main(int count, char **arguments) {
+  char *base = (char *)number(arguments[2]);
+  size_t size = number(arguments[3]), constants = number(arguments[4]), data = number(arguments[5]);
+  double (*function)(long) = (double (*)(long))number(arguments[6]);
+  int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+  if (mmap(base, size, PROT_READ | PROT_WRITE, flags, -1, 0) != base) return 1;
+  FILE *file = fopen(arguments[1], "rb");
+  if (fread(base, 1, size, file) != size) return 2;
+  if (mprotect(base, constants, PROT_READ | PROT_EXEC)) return 3;
+  if (mprotect(base + constants, data - constants, PROT_READ)) return 4;
+  __builtin___clear_cache(base, base + constants);
+  printf("%.17g %.17g\\n", function(3), function(1));
+  return 0;
+}
+"""
+
+
+def outside_addresses(path: Path) -> dict[str, int]:
+    """The addresses of the symbols of a program that is linked to fixed ones."""
+    with path.open("rb") as file:
+        table: Any = ELFFile(file).get_section_by_name(".symtab")
+        return {each.name: each["st_value"] for each in table.iter_symbols()}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_objects_that_are_loaded_without_llvm(model: str, tmp_path: Path) -> None:
+    source, linked, loaded = tmp_path / "main.c", tmp_path / "main", tmp_path / "image"
+    source.write_text(LOADER)
+    command = [COMPILER, "-static", "-no-pie", "-o", str(linked), str(source), "-lm"]
+    subprocess.run(command, check=True, capture_output=True)
+    image = Image([read_object(each, OTHER) for each in elf_program(OTHER, model)], PAGE)
+    memory = np.zeros(image.size, np.uint8)
+    symbols = image.write(memory, IMAGE_BASE, outside_addresses(linked).get)
+    memory.tofile(loaded)
+    numbers = [IMAGE_BASE, image.size, image.starts[CONSTANTS], image.starts[DATA], symbols["main"]]
+    emulated = [EMULATOR, str(linked), str(loaded), *map(str, numbers)]
+    printed = subprocess.run(emulated, check=True, capture_output=True, text=True).stdout
+    assert [float(each) for each in printed.split()] == [
+        expected_result(3, 0),
+        expected_result(1, 1),
+    ]

@@ -110,7 +110,7 @@ assert refused > 400, (refused, accepted)
 """
 SEALED_OBJECTS = """
 artifact = Artifact.from_bytes(whole)
-(good,) = artifact.objects
+good = bytes(*artifact.objects)
 
 def patched(place, kind, *values):
     data = bytearray(good)
@@ -161,13 +161,14 @@ try_entry(Artifact(artifact.functions, ()).to_bytes(), compile=True)
 assert accepted == 0, accepted
 """
 SAVED = """
-import hashlib
+from riselang.api.save_compiled import CHECKSUM_LABEL, MAGIC
+from riselang.runtime.checksum import CHECKSUM_BYTES, checksum
 from riselang.support.errors import RiseError
 path = os.path.join(os.environ["RISE_CACHE_DIR"], "saved.kernel")
 lowered.compile().save(path)
 saved = open(path, "rb").read()
 assert np.array_equal(rl.load(path)(x, indices), 3 * x + 1)
-start = len(b"riselang program 2\\n") + 32
+start = len(MAGIC) + CHECKSUM_BYTES
 for number in range(200):
     content = bytearray(saved[start:])
     if number % 4 == 0:
@@ -177,7 +178,7 @@ for number in range(200):
     else:
         content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
     with open(path, "wb") as file:
-        file.write(saved[: start - 32] + hashlib.sha256(content).digest() + content)
+        file.write(MAGIC + checksum(CHECKSUM_LABEL, content) + content)
     try:
         result = rl.load(path)(x, indices)
     except RiseError as error:

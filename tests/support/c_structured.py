@@ -9,8 +9,8 @@ from riselang.frontends.c.emit.c_entry_points import format_llvm_entry
 from riselang.frontends.c.lift import region_steps
 from riselang.frontends.c.model.scop import Scop
 from riselang.lowering.noalias import noalias_pointers
+from riselang.native import code_loading
 from riselang.native.compile_job import Job
-from riselang.native.llvm import codegen as llvm
 from riselang.native.mlir.generic_printer import native_text
 from riselang.support.config import Options
 
@@ -22,4 +22,6 @@ def structured_function(scop: Scop) -> CompiledCFunction:
     module = program._link_module(is_checked=True)
     pipeline = pipelines.cpu_pipeline(threads=False, structured=True, bf16=False)
     job = Job(native_text(module), pipeline, noalias_pointers(module), format_llvm_entry(scop))
-    return CompiledCFunction(scop, program._load_functions, llvm.load_objects([job.object_code()]))
+    return CompiledCFunction(
+        scop, program._load_functions, code_loading.load_objects([job.object_code()])
+    )

@@ -37,7 +37,7 @@ from riselang.compiler.module_facts import collect_facts
 from riselang.compiler.tensor_functions import tensor_products, tile_attentions
 from riselang.lowering.gpu.shuffles import SHUFFLE
 from riselang.lowering.temporaries import memref_bytes
-from riselang.native import cuda
+from riselang.native import code_loading, cuda
 from riselang.native.llvm import codegen as llvm
 from riselang.native.llvm.small_floats import add_small_float_functions
 from riselang.native.mlir import bindings as mlir
@@ -198,7 +198,7 @@ class EmulatedModule:
         ir = define_attentions(ir, list(tile_attentions(self.kernels)))
         ir = define_shuffles(ir)
         ir = add_small_float_functions(ir, has_instructions=False)
-        self._code = llvm.load_objects([llvm.jit_object(ir)])
+        self._code = code_loading.load_objects([llvm.jit_object(ir)])
 
     def _function(self, kernel: gpu.FuncOp) -> func.FuncOp:
         """A kernel that is told its numbers, its barrier and the memory of its block."""

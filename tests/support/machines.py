@@ -9,7 +9,7 @@ from functools import cache
 
 import llvmlite.binding as binding
 
-from riselang.native.debug_info.object_file import read_symbols
+from riselang.native.elf.object_file import read_symbols
 from riselang.native.llvm.codegen import Target, assembly, object_code
 from riselang.support.machine import Machine
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from riselang.api.options import LoadOptions, check_names
+from riselang.support.errors import UserError
 from riselang.support.forking import hold_forks
 from riselang.support.garbage_collection import infrequent_gc
 from riselang.support.tracebacks import with_short_tracebacks
@@ -43,10 +44,21 @@ def load(
     `rise compile --emit shared` wrote has functions like those of an MLIR file. Both contain
     machine code: load them only from sources that you trust.
     """
-    from riselang.api.load import load_file
+    from riselang.api.compiled import SUFFIX
 
     check_names("load", options, LoadOptions)
-    return load_file(path, **options)
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from None
+    if str(path).endswith(SUFFIX):
+        # It is loaded without the compiler.
+        from riselang.api.load_compiled import load_saved
+
+        return load_saved(data, str(path))
+    from riselang.api.load import load_data
+
+    return load_data(data, str(path), **options)
 
 
 @with_short_tracebacks

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from riselang.api.compiled import SUFFIX, Compiled
 from riselang.api.float_checks import enable_checks
 from riselang.api.kernel import TermKernel
 from riselang.api.lowered import resolve_strategy
@@ -185,23 +183,13 @@ def _missing_message(file: str, kind: str, name: str, known: Mapping[str, object
     return f"{file} has no {kind} {name}; it has: {', '.join(known) or 'none'}"
 
 
-def load_file(
-    path: str | Path,
-    backend: str = "compile",
-    strategy: Strategy | str | None = None,
-    **choices: Any,
-) -> LoadedModule | LoadedProgram | LoadedLibrary | Compiled:
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from None
-    if str(path).endswith(SUFFIX):
-        from riselang.api.load_compiled import load_saved
-
-        return load_saved(data, str(path))
-    if str(path).endswith(SHARED):
-        return LoadedLibrary(str(path))
-    return load_text(decode_text(data, str(path)), str(path), backend, strategy, **choices)
+def load_data(
+    data: bytes, path: str, **choices: Any
+) -> LoadedModule | LoadedProgram | LoadedLibrary:
+    """Load the programs in the contents of a file that is not a compiled program."""
+    if path.endswith(SHARED):
+        return LoadedLibrary(path)
+    return load_text(decode_text(data, path), path, **choices)
 
 
 def load_text(

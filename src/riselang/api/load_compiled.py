@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import asdict
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from riselang.api.compiled import Compiled
-from riselang.api.save_compiled import MAGIC
-from riselang.compiler.compilation import Compilation
-from riselang.dialects.module import parse_module, verify_module
-from riselang.dsl.captures import dtype_by_name
-from riselang.native.llvm import codegen as llvm
+from riselang.api.save_compiled import CHECKSUM_LABEL, MAGIC
 from riselang.native.llvm import shared_libraries as libraries
 from riselang.runtime.arrays import Array
 from riselang.runtime.artifact import Artifact
-from riselang.runtime.sealing import as_value_errors, check_json_type
+from riselang.runtime.checksum import CHECKSUM_BYTES, checksum
+from riselang.runtime.environment import host_target
+from riselang.runtime.sealing import as_value_errors, check_json_type, split_line
 from riselang.support.config import Options
+from riselang.support.element_types import dtype_by_name
 from riselang.support.errors import UserError
 from riselang.support.structures import Interface
+
+if TYPE_CHECKING:
+    from riselang.compiler.compilation import Compilation
 
 
 def load_saved(data: bytes, name: str) -> Compiled:
     """Load the program from the contents of a file that `save` wrote."""
-    start = len(MAGIC) + hashlib.sha256().digest_size
-    content = data[start:]
+    start = len(MAGIC) + CHECKSUM_BYTES
+    content = memoryview(data)[start:]
     if not data.startswith(MAGIC):
         raise UserError(
             f"{name} is not a compiled program, or another version of riselang saved it"
         )
-    if data[:start] != MAGIC + hashlib.sha256(content).digest():
+    if data[:start] != MAGIC + checksum(CHECKSUM_LABEL, content):
         raise UserError(f"{name} is damaged; save the program again")
-    head, _, body = content.partition(b"\n")
+    head, body = split_line(content)
     try:
         with as_value_errors("a compiled program"):
             return _load_compiled(json.loads(head), body, name)
@@ -43,11 +44,11 @@ def load_saved(data: bytes, name: str) -> Compiled:
         raise UserError(f"{name} cannot be loaded: {error}; save the program again") from None
 
 
-def _load_compiled(facts: Any, code: bytes, name: str) -> Compiled:
+def _load_compiled(facts: Any, code: memoryview, name: str) -> Compiled:
     function = check_json_type(facts["name"], str)
     interface, code = _read_interface(facts, code)
     artifact = Artifact.from_bytes(code)
-    if facts["target"] != asdict(llvm.host()):
+    if facts["target"] != asdict(host_target()):
         artifact = _read_compilation(facts, name).artifact
     for library in artifact.libraries:
         libraries.library_path(library)
@@ -59,7 +60,7 @@ def _load_compiled(facts: Any, code: bytes, name: str) -> Compiled:
     return Compiled(functions[function], groups, interface=interface)
 
 
-def _read_interface(facts: Any, code: bytes) -> tuple[Interface, bytes]:
+def _read_interface(facts: Any, code: memoryview) -> tuple[Interface, memoryview]:
     """Return how the program is called, and the code after the captured arrays."""
     captured: list[Array] = []
     for name, shape in facts["captured"]:
@@ -85,6 +86,10 @@ def _read_interface(facts: Any, code: bytes) -> tuple[Interface, bytes]:
 
 def _read_compilation(facts: Any, name: str) -> Compilation:
     """Parse the program's IR, which is needed if the machine code is for another machine."""
+    # Imported only here: machine code for this machine is loaded without the compiler.
+    from riselang.compiler.compilation import Compilation
+    from riselang.dialects.module import parse_module, verify_module
+
     module = parse_module(facts["text"], name)
     verify_module(module)
     return Compilation(module, Options(**facts["options"]))

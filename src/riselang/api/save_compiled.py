@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from riselang.compiler.compilation import Compilation
-from riselang.dialects.module import module_text
-from riselang.native.llvm import codegen as llvm
+from riselang.runtime.checksum import checksum
+from riselang.runtime.environment import host_target
 from riselang.support.io import write_file
 from riselang.support.structures import Interface
 
-MAGIC = b"riselang program 2\n"
+if TYPE_CHECKING:
+    from riselang.compiler.compilation import Compilation
+
+MAGIC = b"riselang program 3\n"
+CHECKSUM_LABEL = "compiled program"
 
 
 def save(
@@ -28,10 +31,12 @@ def save(
 
     `groups` has the number of buffers of each result.
     """
+    from riselang.dialects.module import module_text
+
     facts = {
         "name": name,
         "groups": groups,
-        "target": asdict(llvm.host()),
+        "target": asdict(host_target()),
         "options": asdict(compilation.options),
         "text": module_text(compilation.module),
         "captured": [(array.dtype.name, array.shape) for array in interface.captured],
@@ -40,4 +45,4 @@ def save(
     }
     arrays = b"".join(array.tobytes() for array in interface.captured)
     content = json.dumps(facts).encode() + b"\n" + arrays + compilation.artifact.to_bytes()
-    write_file(path, MAGIC + hashlib.sha256(content).digest() + content)
+    write_file(path, MAGIC + checksum(CHECKSUM_LABEL, content) + content)

@@ -5,4 +5,5 @@ be replaced. `workers/subprocess_worker.py` runs code that parses users' modules
 process: `mlir/stablehlo.py` reads models there, and `mlir/torch_modules.py` converts them.
 `llvm/shared_libraries.py` finds the shared libraries that generated code calls.
 `debug_info` has line tables and symbols for debuggers and profilers.
+`code_loading.py` loads object files into the process, on Linux without LLVM: see `elf`.
 """

@@ -182,10 +182,10 @@ def _function_maker() -> Callable[[_CallTable], NativeCall] | None:
     """Return a function that makes the native function of a call table."""
     if not _has_array_layout():
         return None
-    # Imported only here, since a function that is not called needs no compiler.
-    from riselang.native.llvm import codegen
+    # Imported only here, since most kernels are called once.
+    from riselang.native import code_loading
 
-    code = codegen.array_call_functions(_new_array_address())
+    code = code_loading.array_call_functions(_new_array_address())
     definition = MethodDefinition(b"call", code.address("rise_call_arrays"), FASTCALL, None)
 
     def make(table: _CallTable) -> NativeCall:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from riselang.native.llvm.entry_points import ENTRY_PREFIX
 from riselang.runtime.executable import SCALAR_KINDS, Executable, Parameter
-from riselang.runtime.sealing import as_value_errors, check_json_type, seal, unseal
+from riselang.runtime.sealing import as_value_errors, check_json_type, seal, split_line, unseal
 from riselang.support.element_types import COMPLEX_ELEMENTS, DTYPE_NAMES, DYNAMIC_LENGTH
 from riselang.support.errors import SourceLocation
 from riselang.support.profiling import time_span
@@ -66,7 +66,7 @@ class Artifact:
     """Compiled functions and their machine code, in one object file or several."""
 
     functions: tuple[CompiledFunction, ...]
-    objects: tuple[bytes, ...]
+    objects: tuple[bytes | memoryview, ...]
     libraries: tuple[str, ...] = ()
     """The libraries that the code calls: "blas", or none."""
     kernels: Kernels | None = None
@@ -82,9 +82,12 @@ class Artifact:
         return seal(_SEAL_KIND, b"".join([json.dumps(head).encode(), b"\n", *self.objects]))
 
     @staticmethod
-    def from_bytes(data: bytes) -> Artifact:
-        """Read what `to_bytes` wrote; raise a ValueError for anything else."""
-        text, _, code = unseal(_SEAL_KIND, data).partition(b"\n")
+    def from_bytes(data: bytes | bytearray | memoryview) -> Artifact:
+        """Read what `to_bytes` wrote; raise a ValueError for anything else.
+
+        The objects are views of the data: they may be large.
+        """
+        text, code = split_line(unseal(_SEAL_KIND, memoryview(data)))
         with as_value_errors("a compiled module"):
             head = json.loads(text)
             kernels = head["kernels"]
@@ -97,7 +100,7 @@ class Artifact:
 
     def check(self, expected: ExpectedFunctions) -> None:
         """Raise a ValueError if the code cannot be loaded here or lacks the wanted functions."""
-        from riselang.native.llvm import codegen as llvm
+        from riselang.native import code_loading
         from riselang.native.llvm import shared_libraries as libraries
 
         by_name = {each.name: each for each in self.functions}
@@ -114,13 +117,14 @@ class Artifact:
             return
         for name in self.libraries:
             libraries.prepare_library(name)
-        llvm.check_objects(self.objects, [f"{ENTRY_PREFIX}{each.name}" for each in self.functions])
+        names = [f"{ENTRY_PREFIX}{each.name}" for each in self.functions]
+        code_loading.check_objects(self.objects, names)
 
     def load_executables(self, terms: Terms) -> dict[str, Executable]:
         """Load the functions into this process."""
         if self.kernels is not None:
             return self._gpu_executables(self.kernels)
-        from riselang.native.llvm import codegen as llvm
+        from riselang.native import code_loading
         from riselang.native.llvm import shared_libraries as libraries
         from riselang.runtime.shared_code import use_cached_code
 
@@ -128,7 +132,7 @@ class Artifact:
         with time_span("load"):
             for name in self.libraries:
                 libraries.prepare_library(name)
-            code = llvm.load_objects(self.objects)
+            code = code_loading.load_objects(self.objects)
         return {
             each.name: Executable(
                 code, each.name, each.parameters, make_dynamic_shapes(each, terms), each.checks
@@ -168,7 +172,7 @@ def _nat_from_json(text: Any) -> Nat:
     return parse_nat(check_json_type(text, str))
 
 
-def _split_objects(code: bytes, lengths: Sequence[Any]) -> Iterator[bytes]:
+def _split_objects(code: memoryview, lengths: Sequence[Any]) -> Iterator[memoryview]:
     if (
         sum(check_json_type(each, int) for each in lengths) != len(code)
         or min(lengths, default=0) < 0

@@ -16,7 +16,6 @@ hard links is not read.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import stat
 import tempfile
@@ -27,6 +26,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, TypeVar
 
+from riselang.runtime.checksum import CHECKSUM_BYTES, PART_BYTES, Checksum, checksum
 from riselang.support import config
 
 Buffer = TypeVar("Buffer")
@@ -34,12 +34,9 @@ SUFFIX = ".kernel"
 _TEMPORARY_SUFFIX = ".partial"
 _TEMPORARY_LIFETIME = 3600.0
 """Seconds after which the process that created a temporary file is assumed to have ended."""
-_HASH = hashlib.sha256
-_MAGIC = b"riselang kernel 2\n"
-_HEADER_SIZE = len(_MAGIC) + _HASH().digest_size
+_MAGIC = b"riselang kernel 3\n"
+_HEADER_SIZE = len(_MAGIC) + CHECKSUM_BYTES
 """The offset of the content in an entry."""
-_PART = 1 << 18
-"""How many bytes are read before they are hashed."""
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _PRUNE_TARGET = 0.75
 """The fraction of the size limit to which a cache that exceeds it is pruned."""
@@ -109,8 +106,8 @@ class KernelCache:
             return False
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._write(key, _MAGIC + _checksum(key, content), content)
-            if _claim_prune():
+            self._write(key, _MAGIC + checksum(key, content), content)
+            if _claim_prune(self.folder):
                 self.prune()
         except (OSError, ValueError):
             return False
@@ -160,7 +157,8 @@ class KernelCache:
         Also remove abandoned temporary files.
         """
         entries = self.entries()
-        excess = sum(entry.size for entry in entries) - self.limit
+        # The limit applies to contents.
+        excess = sum(entry.size - _HEADER_SIZE for entry in entries) - self.limit
         if excess > 0:
             excess += int(self.limit * (1 - _PRUNE_TARGET))
         to_remove = [
@@ -200,33 +198,37 @@ def default_cache() -> KernelCache | None:
 
 
 _PRUNE_INTERVAL = 60.0
-_next_prune = [0.0]
+_next_prunes: dict[Path, float] = {}
 
 
-def _claim_prune() -> bool:
-    """Return whether the caller should prune: True at most once per interval (scanning is slow)."""
+def _claim_prune(folder: Path) -> bool:
+    """Return whether the caller should prune a folder: True at most once per interval, since
+    scanning is slow."""
     now = time.monotonic()
-    if now < _next_prune[0]:
+    if now < _next_prunes.get(folder, 0.0):
         return False
-    _next_prune[0] = now + _PRUNE_INTERVAL
+    _next_prunes[folder] = now + _PRUNE_INTERVAL
     return True
 
 
 def _read_content(file: FileIO, key: str, content: Any) -> bytes:
     """Read the content of an entry, and return its checksum."""
-    hashed, rest = _HASH(key.encode()), memoryview(content)
-    # Part by part: a part is hashed while it is in the CPU's caches.
-    while rest and (count := file.readinto(rest[:_PART])):
-        hashed.update(rest[:count])
-        rest = rest[count:]
-    return b"" if rest or file.read(1) else hashed.digest()
-
-
-def _checksum(key: str, content: bytes) -> bytes:
     # The key is included to detect an entry that was renamed to a different key.
-    hashed = _HASH(key.encode())
-    hashed.update(content)
-    return hashed.digest()
+    found, view = Checksum(key), memoryview(content)
+    # Part by part: a part is read again while it is in the CPU's caches.
+    for start in range(0, len(view), PART_BYTES):
+        part = view[start : start + PART_BYTES]
+        if not _read_all(file, part):
+            return b""
+        found.add(part)
+    return b"" if file.read(1) else found.digest()
+
+
+def _read_all(file: FileIO, buffer: memoryview) -> bool:
+    """Fill a buffer from a file; return whether there was enough."""
+    while buffer and (count := file.readinto(buffer)):
+        buffer = buffer[count:]
+    return not buffer
 
 
 def _open_regular_file(path: str, flags: int) -> int:

@@ -17,7 +17,7 @@ from riselang.support.progress import progress
 def find_cached(key: str, name: str, expected: ExpectedFunctions) -> Artifact | None:
     """Return the cached code if it exists, has the wanted functions and can be loaded."""
     cache = default_cache()
-    data = cache.read(key) if cache is not None else None
+    data = cache.read_into(key, bytearray) if cache is not None else None
     if data is None:
         return None
     try:

@@ -15,7 +15,10 @@ from functools import cache
 from importlib.util import find_spec
 
 from riselang import start_time
-from riselang.native.llvm import codegen as llvm
+from riselang.native.llvm.target import Target, tuning
+from riselang.runtime.sealing import check_json_type
+from riselang.runtime.stored_facts import read_fact, store_fact
+from riselang.support.machine import boot_identity, cpu_description
 
 PACKAGES = ("xdsl", "torch_mlir", "llvmlite")
 """The packages that machine code depends on."""
@@ -24,7 +27,7 @@ _IGNORED_FOLDERS = ("__pycache__",)
 
 def fingerprint(*source: object) -> str:
     """Return the cache key of a source with its options, in this environment."""
-    hashed = hashlib.sha256(f"{environment_text()}\n{llvm.tuning(llvm.host())}".encode())
+    hashed = hashlib.sha256(f"{environment_text()}\n{tuning(host_target())}".encode())
     for part in source:
         text = str(part).encode()
         hashed.update(b"%d:" % len(text) + text)
@@ -34,10 +37,39 @@ def fingerprint(*source: object) -> str:
 @cache
 def environment_text() -> str:
     """Return a text that identifies the environment of this process."""
-    target = llvm.host()
+    target = host_target()
+    return "\n".join([_compiler_text(), target.triple, target.cpu, target.features])
+
+
+@cache
+def _compiler_text() -> str:
+    """Return a text that identifies the compiler and the packages that it uses."""
     parts = [f"{name} {hash_package(name)}" for name in PACKAGES]
     compiler = hash_compiler(os.path.dirname(start_time.__file__), start_time.START_TIME)
-    return "\n".join([*parts, target.triple, target.cpu, target.features, compiler])
+    return "\n".join([*parts, compiler])
+
+
+@cache
+def host_target() -> Target:
+    """Return this machine as a target, as LLVM detects it.
+
+    Importing LLVM takes longer than loading a kernel, so the target is stored in the kernel cache.
+    It is found by the description of the CPU, and by the current boot of the system: a later boot
+    may be on another CPU that Linux describes in the same way.
+    """
+    boot, cpu = boot_identity(), cpu_description()
+    key = ("target", boot, cpu, _compiler_text())
+    if boot and cpu:
+        try:
+            return Target(*(check_json_type(each, str) for each in read_fact(*key) or ()))
+        except (TypeError, ValueError):
+            pass  # It is missing or damaged.
+    from riselang.native.llvm import codegen
+
+    target = codegen.host()
+    if boot and cpu:
+        store_fact([target.triple, target.cpu, target.features], *key)
+    return target
 
 
 def hash_compiler(folder: str, start_time: int) -> str:

@@ -11,7 +11,7 @@ import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 
-from riselang.native import cuda
+from riselang.native import code_loading, cuda
 from riselang.native.llvm import codegen as llvm
 from riselang.runtime.launches import Allocate, HostPlan, Launch, Repeat, Step, TensorMap
 from riselang.runtime.python_functions import FASTCALL, MethodDefinition, new_builtin
@@ -30,7 +30,7 @@ class HostCode:
 
     def __init__(self, plan: HostPlan, parameters: int, module: cuda.KernelModule):
         ir = f"{_PlanWriter(module).function(plan, parameters)}\n{_python_function(parameters)}"
-        self._code = llvm.load_objects([llvm.jit_object(ir, "fast")])
+        self._code = code_loading.load_objects([llvm.jit_object(ir, "fast")])
         kinds = [ctypes.c_void_p, *[ctypes.c_uint64] * parameters]
         self.function = ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(self._code.address(SYMBOL))
         """Takes the stream, None for the default one, and a number for each parameter."""

@@ -6,24 +6,25 @@ signature: whoever may write the user's files may also seal them.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from riselang.runtime.checksum import CHECKSUM_BYTES, PART_BYTES, checksum
+
 Value = TypeVar("Value")
-_SIZE = hashlib.sha256().digest_size
+Content = TypeVar("Content", bytes, memoryview)
 
 
 def seal(kind: str, content: bytes) -> bytes:
     """Prepend a checksum of the kind and the content."""
-    return _checksum(kind, content) + content
+    return checksum(kind, content) + content
 
 
-def unseal(kind: str, data: bytes) -> bytes:
+def unseal(kind: str, data: Content) -> Content:
     """Return the content; raise a ValueError if it was not sealed as this kind."""
-    content = data[_SIZE:]
-    if data[:_SIZE] != _checksum(kind, content):
+    content = data[CHECKSUM_BYTES:]
+    if data[:CHECKSUM_BYTES] != checksum(kind, content):
         raise ValueError(f"the {kind} is damaged")
     return content
 
@@ -47,7 +48,10 @@ def check_json_type(value: Any, kind: type[Value]) -> Value:
     return value
 
 
-def _checksum(kind: str, content: bytes) -> bytes:
-    hashed = hashlib.sha256(kind.encode() + b"\n")
-    hashed.update(content)
-    return hashed.digest()
+def split_line(content: memoryview) -> tuple[bytes, memoryview]:
+    """Return the first line, without its end, and the rest; the rest is not copied."""
+    for start in range(0, len(content), PART_BYTES):
+        end = bytes(content[start : start + PART_BYTES]).find(b"\n")
+        if end >= 0:
+            return bytes(content[: start + end]), content[start + end + 1 :]
+    return bytes(content), content[:0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from riselang.native.llvm import codegen
+from riselang.native import code_loading
 from riselang.runtime.cache import KernelCache, default_cache
 from riselang.runtime.environment import fingerprint
 
@@ -19,7 +19,7 @@ FOLDER = "shared"
 @cache
 def use_cached_code() -> None:
     """Load the functions from the cache, and store them there."""
-    codegen.cache_shared_code(_find_or_compile)
+    code_loading.cache_shared_code(_find_or_compile)
 
 
 def shared_cache(kernels: KernelCache) -> KernelCache:

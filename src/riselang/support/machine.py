@@ -37,6 +37,12 @@ REQUEST_AMX = (158, 0x1023, 18)
 CPU_FLAG_KEYS = ("flags", "Features")
 """The key of the flags in `/proc/cpuinfo`, on x86-64 and on AArch64."""
 CPU_MODEL_KEYS = ("model name", "CPU implementer", "CPU part", "CPU variant")
+CPU_KEYS = (
+    *CPU_FLAG_KEYS, *CPU_MODEL_KEYS, "vendor_id", "cpu family", "model", "stepping", "microcode",
+    "CPU architecture", "CPU revision",
+)  # fmt: skip
+"""The keys of everything that tells CPUs apart."""
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 DEFAULT_CACHE_SIZES = {1: 32 << 10, 2: 1 << 20, 3: 8 << 20}
 """Cache sizes in bytes by level, to assume if the system does not report them."""
 
@@ -243,6 +249,29 @@ def _cpu_facts() -> dict[str, str]:
     except OSError:
         return {}
     return {key.strip(): value.strip() for key, _, value in reversed(lines)}
+
+
+@cache
+def cpu_description() -> str:
+    """Return all that Linux says about the models and the features of the CPUs; empty if
+    nothing."""
+    try:
+        lines = [line.partition(":") for line in CPUINFO.read_text().splitlines()]
+    except OSError:
+        return ""
+    facts = {
+        f"{key.strip()}: {value.strip()}" for key, _, value in lines if key.strip() in CPU_KEYS
+    }
+    return "\n".join([platform.machine(), *sorted(facts)]) if facts else ""
+
+
+@cache
+def boot_identity() -> str:
+    """Return what identifies the current boot of the system; empty if it is unknown."""
+    try:
+        return BOOT_ID.read_text().strip()
+    except OSError:
+        return ""
 
 
 @cache

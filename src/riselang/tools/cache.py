@@ -20,12 +20,14 @@ def add_cache_options(command: argparse.ArgumentParser) -> None:
 def manage_cache(options: argparse.Namespace) -> None:
     from riselang.runtime.cache import KernelCache
     from riselang.runtime.shared_code import shared_cache
+    from riselang.runtime.stored_facts import facts_cache
 
     kept = KernelCache(config.cache_folder(), config.cache_limit())
     if options.what == "path":
         print(kept.folder)
     elif options.what == "clear":
         shared_cache(kept).clear()
+        facts_cache(kept).clear()
         print(f"{format_count(kept.clear(), 'kernel')} removed from {kept.folder}")
     else:
         _print_entries(kept)

@@ -12,7 +12,7 @@ from riselang.frontends.c.c_program import make_program
 from riselang.frontends.c.lift.lifted_statements import lift_statements
 from riselang.frontends.c.model.accumulators import replace_accumulators
 from riselang.frontends.c.schedule.isl_schedule import ISL, SCHEDULES
-from riselang.native.llvm import codegen as llvm
+from riselang.native import code_loading
 from riselang.support.config import Options
 from support.c_programs import model
 
@@ -129,7 +129,7 @@ def test_arrays_that_share_memory_are_computed_as_written() -> None:
     """In C, the result may be one of the operands: each of its elements is written once."""
     program = make_program([model(PRODUCT)], Options("affine", "strict"), ISL)
     assert program.regions[0].as_written is not None
-    code = llvm.load_objects([program.object_code()])
+    code = code_loading.load_objects([program.object_code()])
     call = ctypes.CFUNCTYPE(None, ctypes.c_int, *[ctypes.c_void_p] * 3)(code.address("f"))
     a, b, _ = arguments()
     expected = a.copy()

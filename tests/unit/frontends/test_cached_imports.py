@@ -24,7 +24,10 @@ import riselang as rl
 model = rl.from_onnx(sys.argv[1])
 found = model(np.ones((2, 3), np.float32))
 assert np.array_equal(found, np.full((2, 4), 3, np.float32)), found
-compiler = {"xdsl.ir", "onnx", "riselang.dialects", "riselang.term", "riselang.rewrite"}
+compiler = {
+    "xdsl.ir", "onnx", "llvmlite", "torch_mlir", "numpy.ma",
+    "riselang.dialects", "riselang.term", "riselang.rewrite",
+}
 print(" ".join(sorted(compiler & {*sys.modules})) or "none")
 """
 

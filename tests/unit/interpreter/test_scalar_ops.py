@@ -168,13 +168,13 @@ def mapped(
 
 @pytest.fixture(scope="module", params=SCALAR_OPS)
 def compiled(request: pytest.FixtureRequest) -> Compiled:
+    return compiled_cases(request.param)
+
+
+def compiled_cases(op: str) -> Compiled:
     """All cases of an op in one module, since starting the compiler costs more than a function."""
-    terms = {
-        case: program(case, len(operands(case[1])[0]))
-        for case in cases()
-        if case[0] == request.param
-    }
-    return compilation(terms)
+    chosen = [case for case in cases() if case[0] == op]
+    return compilation({case: program(case, len(operands(case[1])[0])) for case in chosen})
 
 
 def compiled_on_vectors(op: str) -> Compiled:

@@ -13,7 +13,7 @@ from ml_dtypes import bfloat16
 from riselang.api.kernel import TermKernel
 from riselang.dialects.rise.dot_units import DOT_UNITS, DotUnit
 from riselang.dialects.rise.type_printer import format_type
-from riselang.native.debug_info.object_file import read_symbols
+from riselang.native.elf.object_file import read_symbols
 from riselang.native.llvm import codegen
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Setting, Success

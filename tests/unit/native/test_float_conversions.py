@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from riselang.native import code_loading
 from riselang.native.llvm import codegen as llvm
 from riselang.native.llvm.ir_text import FLOAT_FORMATS, _nearest_float_bits
 
@@ -48,7 +49,7 @@ def functions() -> Functions:
         for name, (wide, narrow, _, _) in NARROW.items()
     ]
     text = "\n".join([llvm.float_conversions(), *calls, WIDEN])
-    code = llvm.load_objects([llvm.jit_object(text)])
+    code = code_loading.load_objects([llvm.jit_object(text)])
     keep = {"code": code}
     found: Functions = {
         name: ctypes.CFUNCTYPE(ctypes.c_uint16, kind)(code.address(name))

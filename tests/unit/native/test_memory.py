@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.native.llvm import codegen as llvm
+from riselang.native import code_loading
 from riselang.native.llvm import temporary_pool
 
 MIB = 1 << 20
@@ -28,7 +28,7 @@ class Memory:
     """The two functions, called as compiled code calls them: without Python's lock."""
 
     def __init__(self) -> None:
-        code = llvm._runtime_functions()
+        code = code_loading._runtime_functions()
         pointer, size = ctypes.c_void_p, ctypes.c_size_t
         alloc, free = (code.address(f"rise_{each}") for each in temporary_pool.REPLACED_FUNCTIONS)
         self.alloc: Any = ctypes.CFUNCTYPE(pointer, size, size)(alloc)
@@ -183,7 +183,7 @@ def test_a_kernel_waits_for_pages_in_its_first_call_alone() -> None:
 def test_nothing_is_kept_where_nothing_may_be() -> None:
     script = """
 import ctypes
-from riselang.native.llvm import codegen as llvm
+from riselang.native import code_loading
 from tests.unit.native.test_memory import Memory
 kept = Memory()
 for size in (100, 1 << 20):

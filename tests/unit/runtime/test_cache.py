@@ -217,7 +217,7 @@ def test_files_that_nobody_finishes_are_removed(cache: KernelCache) -> None:
 def test_pruning_happens_now_and_then(cache: KernelCache, monkeypatch: pytest.MonkeyPatch) -> None:
     pruned: list[int] = []
     monkeypatch.setattr(KernelCache, "prune", lambda self: pruned.append(1))
-    monkeypatch.setattr(cache_module, "_next_prune", [0.0])
+    monkeypatch.setattr(cache_module, "_next_prunes", {})
     for _ in range(5):
         cache.write(KEY, CONTENT)
     assert len(pruned) == 1

@@ -68,6 +68,7 @@ from riselang.frontends.c.schedule.user_schedules import (
 from riselang.lowering.debug_locations import complete_locations
 from riselang.lowering.noalias import mark_noalias, noalias_pointers
 from riselang.lowering.passes.poll_signals import poll_signals
+from riselang.native import code_loading
 from riselang.native.compile_job import Job
 from riselang.native.llvm import codegen as llvm
 from riselang.native.llvm import shared_libraries as libraries
@@ -378,7 +379,7 @@ class CProgram:
         try:
             code = None if data is None else unseal(_KIND, data)
             if code is not None:
-                llvm.check_objects([code], [scop.name for scop in self.scops])
+                code_loading.check_objects([code], [scop.name for scop in self.scops])
         except ValueError:
             return None
         return code
@@ -418,7 +419,7 @@ class CProgram:
         program = replace(self, regions=tuple(regions))
         if self.options.library == "blas":
             libraries.prepare_library(libraries.BLAS)
-        code = llvm.load_objects([program._machine_code()])
+        code = code_loading.load_objects([program._machine_code()])
         return {
             scop.name: CompiledCFunction(scop, self._load_functions, code) for scop in program.scops
         }

@@ -14,7 +14,7 @@ from contextlib import suppress
 from itertools import groupby
 
 from riselang.native.debug_info.line_table import Function, code_lines, functions
-from riselang.native.debug_info.object_file import is_elf64
+from riselang.native.elf.object_file import is_elf64
 from riselang.native.llvm.entry_points import ENTRY_PREFIX
 
 Piece = tuple[int, int, str]

@@ -1,10 +1,9 @@
-"""LLVM: optimize, emit assembly and objects, load into the process. The only user of llvmlite."""
+"""LLVM: optimize, emit assembly and objects. The only user of llvmlite."""
 
 from __future__ import annotations
 
-import ctypes
 import threading
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,18 +12,13 @@ from typing import Any
 
 import llvmlite.binding as binding
 
-from riselang.native.debug_info.object_file import Symbols, is_elf64, read_symbols
-from riselang.native.llvm import array_calls, guard, temporary_pool, thread_pool
-from riselang.native.llvm.entry_points import GUARDED_PREFIX
+from riselang.native.llvm import temporary_pool, thread_pool
+from riselang.native.llvm.target import Target, tuning
 from riselang.native.llvm.wide_stores import divide_wide_stores
-from riselang.support.errors import InternalError, MissingSymbolsError
-from riselang.support.foreign_libraries import SYMBOL_PREFIX, foreign_address
+from riselang.support.errors import InternalError
 from riselang.support.forking import acquire_for_forks, hold_forks
-from riselang.support.machine import permit_amx, this_machine
 from riselang.support.profiling import time_span
 
-DEBUG_LINE_SECTION = b".debug_line"
-"""The section that every object with debug info has."""
 PTX_TRIPLE = "nvptx64-nvidia-cuda"
 AMD_TRIPLE = "amdgcn-amd-amdhsa"
 _LOCK = threading.Lock()
@@ -50,24 +44,6 @@ def _release_bindings() -> None:
 acquire_for_forks(_hold_bindings, _release_bindings)
 
 
-@dataclass(frozen=True)
-class Target:
-    """The target to compile for."""
-
-    triple: str
-    cpu: str
-    features: str
-
-    @property
-    def vector_bits(self) -> int | None:
-        """The size of a vector register; None if the features do not tell."""
-        if self.triple.startswith(("aarch64", "arm64")):
-            return 128
-        features = self.features.split(",")
-        sizes = {"+avx512f": 512, "+avx": 256, "+sse2": 128}
-        return next((bits for name, bits in sizes.items() if name in features), None)
-
-
 FLUSHING_FEATURES = ("avx512bf16", "avxneconvert")
 """Features whose conversions from f32 to bf16 flush subnormal numbers to zero."""
 
@@ -84,16 +60,6 @@ def host() -> Target:
         if features.get(feature):
             flags = f"{flags},-{feature}"
     return Target(binding.get_process_triple(), binding.get_host_cpu_name(), flags)
-
-
-def tuning(target: Target) -> str:
-    """Return the features by which LLVM selects instructions for speed alone.
-
-    They are not part of the target: code that was tuned otherwise runs, too.
-    """
-    if not target.triple.startswith("x86_64") or this_machine().gather_speedup >= 1:
-        return ""
-    return "+prefer-no-gather"
 
 
 def version() -> str:
@@ -243,16 +209,6 @@ def _kernel_assembly(ir: str, target: Target, effort: str) -> str:
             return str(machine.emit_assembly(module))
 
 
-@dataclass
-class LoadedCode:
-    """Machine code in this process; it is unloaded with this object."""
-
-    engine: Any = field(repr=False)
-
-    def address(self, symbol: str) -> int:
-        return int(self.engine.get_function_address(symbol))
-
-
 def jit_object(ir: str, effort: str = "default") -> bytes:
     """Compile LLVM IR to an object file for this machine that `load_objects` can load."""
     with _exclusive_access():
@@ -261,169 +217,44 @@ def jit_object(ir: str, effort: str = "default") -> bytes:
             return bytes(machine.emit_object(module))
 
 
-def load_objects(objects: Sequence[bytes]) -> LoadedCode:
-    """Load object files that `jit_object` emitted, in this process or another."""
+def unoptimized_object(ir: str, opt: int) -> bytes:
+    """Compile LLVM IR as it is; `opt` is the optimization level of the code generator."""
     with _exclusive_access():
+        machine = _target_machine(host(), jit=True, opt=opt)
+        return bytes(machine.emit_object(_parse(ir, host())))
+
+
+@dataclass(frozen=True, eq=False)
+class EngineCode:
+    """Machine code that LLVM loaded into this process; it is unloaded with this object."""
+
+    engine: Any = field(repr=False)
+
+    def address(self, symbol: str) -> int:
+        """Return the address of a symbol; 0 if the code does not define it."""
+        return int(self.engine.get_function_address(symbol))
+
+
+def load_with_llvm(
+    objects: Sequence[bytes], symbols: Mapping[str, int], redirected: Mapping[str, int]
+) -> EngineCode:
+    """Load object files in this process, which LLVM registers with gdb.
+
+    They may call functions at the addresses in `symbols`. Their calls of some functions of the C
+    library are redirected to other addresses.
+    """
+    with _exclusive_access():
+        for name, address in symbols.items():
+            binding.add_symbol(name, address)
         machine = _target_machine(host(), jit=True)
         engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
-        if any(map(temporary_pool.is_pool_used, objects)):
-            _redirect_functions(engine, temporary_pool.REPLACED_FUNCTIONS, _runtime_functions())
-        elif any(GUARDED_PREFIX.encode() in code for code in objects):
-            # Define the functions that end a call early: see `guard`.
-            _runtime_functions()
-        if any(map(thread_pool.needs_pool, objects)):
-            thread_pool.set_thread_count(_thread_functions().address)
-        _check_symbols(objects)
-        permit_amx()
+        if redirected:
+            declarations = [temporary_pool.REPLACED_FUNCTIONS[name] for name in redirected]
+            module = binding.parse_assembly("\n".join(declarations))
+            engine.add_module(module)
+            for name, address in redirected.items():
+                engine.add_global_mapping(module.get_function(name), address)
         for code in objects:
-            # The engine registers the code with gdb.
             engine.add_object_file(binding.ObjectFileRef.from_data(code))
         engine.finalize_object()
-        loaded = LoadedCode(engine)
-        for code in objects:
-            if DEBUG_LINE_SECTION in code:
-                # Imported only here, since most code has no debug info.
-                from riselang.native.debug_info import perf_map
-
-                perf_map.record_code(code, loaded.address)
-        return loaded
-
-
-def _check_symbols(objects: Sequence[bytes]) -> None:
-    """Raise an error if symbols are undefined; calls to them would jump to address 0."""
-    missing = _undefined_symbols([read_symbols(code) for code in objects if is_elf64(code)])
-    if missing:
-        raise MissingSymbolsError(missing)
-
-
-def _define_foreign_functions(symbols: Sequence[Symbols]) -> None:
-    """Make the C functions that objects call known, by the names of their symbols."""
-    needed = {name for each in symbols for name in each.needed if name.startswith(SYMBOL_PREFIX)}
-    if not needed:
-        return
-    from riselang.dialects.rise.foreign_functions import split_symbol
-
-    for name in sorted(needed):
-        function = split_symbol(name)
-        if function is not None:
-            binding.add_symbol(name, foreign_address(function.library, function.name))
-
-
-def _undefined_symbols(symbols: Sequence[Symbols]) -> list[str]:
-    """Return the symbols that objects need and that nothing in this process defines."""
-    _define_foreign_functions(symbols)
-    defined = {name for each in symbols for name in each.defined}
-    undefined = {name for each in symbols for name in each.needed} - defined - _LOADER_SYMBOLS
-    return [
-        name
-        for name in sorted(undefined)
-        if binding.address_of_symbol(name) is None and not hasattr(_process_symbols(), name)
-    ]
-
-
-@cache
-def _runtime_functions() -> LoadedCode:
-    """Return the functions that pool memory and end calls early, shared by all loaded code."""
-    text = temporary_pool.pool_ir()
-    if guard.IS_SUPPORTED:
-        text = "\n".join([text, guard.guard_ir()])
-        for name in guard.PYTHON_FUNCTIONS:
-            _add_python_function(name)
-    # Unoptimized: compiled in a few milliseconds, and called once for each temporary.
-    engine = _load_functions(text, opt=0)
-    loaded = LoadedCode(engine)
-    if guard.IS_SUPPORTED:
-        guard.start_guard(loaded.address)
-        for name in (*guard.FUNCTIONS, *guard.POOL_FUNCTIONS):
-            binding.add_symbol(name, loaded.address(name))
-    return loaded
-
-
-@cache
-def _thread_functions() -> LoadedCode:
-    """Return the thread pool that all loaded code shares; its workers never end."""
-    _runtime_functions()
-    loaded = LoadedCode(_load_functions(thread_pool.pool_ir(), opt=2))
-    for name in thread_pool.FUNCTIONS:
-        binding.add_symbol(name, loaded.address(name))
-    return loaded
-
-
-@cache
-def array_call_functions(new_array: int) -> LoadedCode:
-    """Return the function that calls compiled code with arrays, given `PyArray_NewFromDescr`."""
-    with _exclusive_access():
-        for name in array_calls.PYTHON_FUNCTIONS:
-            _add_python_function(name)
-        binding.add_symbol(array_calls.NEW_ARRAY, new_array)
-        # Unoptimized: compiled in ten milliseconds, four times as fast as with optimizations.
-        return LoadedCode(_load_functions(array_calls.array_call_ir(), opt=0))
-
-
-def _load_functions(ir: str, opt: int) -> Any:
-    """Return an engine with functions that all kernels share; each process loads them."""
-    machine = _target_machine(host(), jit=True, opt=opt)
-    code = _shared_code[-1](f"{opt}\n{ir}", lambda: bytes(machine.emit_object(_parse(ir, host()))))
-    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
-    engine.add_object_file(binding.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    return engine
-
-
-SharedCode = Callable[[str, Callable[[], bytes]], bytes]
-"""Returns the object code for a text: from a cache, or by compiling it."""
-
-
-def cache_shared_code(find: SharedCode) -> None:
-    """Use a cache for the functions that all kernels share."""
-    _shared_code.append(find)
-
-
-_shared_code: list[SharedCode] = [lambda _, compile: compile()]
-
-
-def _add_python_function(name: str) -> None:
-    """Make a function of Python's C API known to loaded code."""
-    function = getattr(ctypes.pythonapi, name)
-    binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
-
-
-def _redirect_functions(engine: Any, declarations: Mapping[str, str], code: LoadedCode) -> None:
-    """Redirect an engine's calls to the declared functions to their `rise_` versions in `code`."""
-    module = binding.parse_assembly("\n".join(declarations.values()))
-    engine.add_module(module)
-    for name in declarations:
-        engine.add_global_mapping(module.get_function(name), code.address(f"rise_{name}"))
-
-
-def check_objects(objects: Sequence[bytes], functions: Collection[str]) -> None:
-    """Check object files from disk, since LLVM does not; raise ValueError if one is invalid.
-
-    They must define these functions, and this process must define all symbols that they need.
-    """
-    triple = host().triple
-    if "linux" not in triple:
-        return
-    symbols = [read_symbols(code, triple.partition("-")[0]) for code in objects]
-    defined = {name for each in symbols for name in each.defined}
-    missing = [name for name in functions if name not in defined]
-    with _exclusive_access():
-        missing += _undefined_symbols(symbols)
-    if missing:
-        raise ValueError(f"there is no {missing[0]}")
-
-
-@cache
-def _process_symbols() -> ctypes.CDLL:
-    """Return a handle for all symbols that are loaded into this process."""
-    return ctypes.CDLL(None)
-
-
-_LOADER_SYMBOLS = frozenset({"_GLOBAL_OFFSET_TABLE_", *guard.FUNCTIONS, *thread_pool.FUNCTIONS})
-"""Symbols that are not defined until code is loaded."""
-
-
-def add_symbol(name: str, address: int) -> None:
-    """Make a function known to loaded code by name."""
-    with _exclusive_access():
-        binding.add_symbol(name, address)
+        return EngineCode(engine)

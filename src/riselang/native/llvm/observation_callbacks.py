@@ -41,7 +41,7 @@ def _report_float(number: int, a: float, b: float, c: float, result: float) -> N
 @cache
 def define_observation_functions() -> tuple[Any, ...]:
     """Make the functions known to loaded code, once; they must not be collected."""
-    from riselang.native.llvm import codegen as llvm
+    from riselang.native import code_loading
 
     functions = {
         OBSERVE_FLOAT: ctypes.CFUNCTYPE(TOKEN, NUMBER, TOKEN, ctypes.c_double)(_report),
@@ -52,5 +52,5 @@ def define_observation_functions() -> tuple[Any, ...]:
     for name, function in functions.items():
         address = ctypes.cast(function, ctypes.c_void_p).value
         assert address is not None
-        llvm.add_symbol(name, address)
+        code_loading.add_symbol(name, address)
     return tuple(functions.values())

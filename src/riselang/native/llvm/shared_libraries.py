@@ -98,7 +98,7 @@ def _routine_address(path: str, name: str) -> int | None:
 
 def _prepare_blas(path: str) -> None:
     """Make the routines known to compiled code by their names without prefixes."""
-    from riselang.native.llvm import codegen as llvm
+    from riselang.native import code_loading
 
     for routine in ROUTINES:
         for letter in "sd":
@@ -106,7 +106,7 @@ def _prepare_blas(path: str) -> None:
             address = _routine_address(path, name)
             if address is None:
                 raise UserError(f"{path} has no {name}; set {config.BLAS.variable} to another BLAS")
-            llvm.add_symbol(name, address)
+            code_loading.add_symbol(name, address)
     library = ctypes.CDLL(path)
     for name in _SET_THREADS:
         if hasattr(library, name):

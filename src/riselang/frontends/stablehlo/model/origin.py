@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riselang.frontends.stablehlo.elements import ELEMENT_TYPES, TensorType
 from riselang.frontends.stablehlo.model.argument_names import argument_names
-from riselang.frontends.stablehlo.model.model_file import ModelFile
+from riselang.frontends.stablehlo.model.model_file import ModelFile, content_digest
 from riselang.frontends.stablehlo.model.stored_arrays import dtype_name
 from riselang.support.config import DEFAULT_LOOPS, FLOAT, Options, default_options
 from riselang.support.errors import UserError
@@ -64,7 +63,7 @@ class ModelOrigin:
         if isinstance(self.source, ModelFile):
             return self.source.digest
         source = self.source
-        return sha256(source if isinstance(source, bytes) else source.encode()).hexdigest()
+        return content_digest(source if isinstance(source, bytes) else source.encode())
 
     def read_graph(self) -> GraphFunction:
         if self.reader is not None:
