@@ -139,3 +139,19 @@ def test_batches_of_one_are_no_dimensions() -> None:
     }  # fmt: skip
     model = check(nodes, {"x": random(1, 6, 8)}, weights)
     assert "generate" not in model.as_text()
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+def test_means_of_features_are_computed_in_rows_of_features(batch: int) -> None:
+    """A global average after a convolution: it reads the result in the order in which it is
+    stored."""
+    nodes = [
+        helper.make_node("Conv", ["x", "k"], ["a"], pads=[1, 1, 1, 1]),
+        helper.make_node("ReduceMean", ["a", "axes"], ["y"]),
+    ]
+    weights = {"k": random(16, 3, 3, 3), "axes": np.array([2, 3])}
+    model = check(nodes, {"x": random(batch, 3, 8, 6)}, weights)
+    assert "transpose |> map(fun(x1, x1 |> transpose)) |> map" not in " ".join(
+        model.as_text().split()
+    )
+    assert "reduce(fun((total" not in " ".join(model.as_text().split())

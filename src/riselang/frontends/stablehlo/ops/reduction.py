@@ -130,6 +130,7 @@ def result_types(op: TypedOp) -> list[tuple[ElementType, tuple[int, ...]]]:
     return [(each.element, each.shape) for each in op.results]
 
 
+@keeps_order("stablehlo.reduce")
 @lowers_op(
     "stablehlo.reduce",
     summary="`reduce`, inside `map`s for the dimensions that remain; several operands are zipped",
@@ -144,21 +145,49 @@ def _reduce(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) ->
     kept = [k for k in results if k not in constant]
     rest = [k for k in range(arrays[0].rank) if k not in constant]
     order = [rest.index(k) for k in (*kept, *gone)]
-    nodes = [
-        permute_dimensions(builder, materialize(builder, without_dimensions(each, constant)), order)
-        for each in arrays
+    tensors = [without_dimensions(each, constant) for each in arrays]
+    joined = _join_dimensions(builder, tensors, order, len(gone))
+    nodes = joined or [
+        permute_dimensions(builder, materialize(builder, each), order) for each in tensors
     ]
+    depth = 1 if joined else len(gone)
     start = builder.tuple([each.make() for each in starts])
     step = reduction_step(regions, op.regions[0], [each.element for each in arrays])
     node = builder.map_at(
         len(kept),
-        lambda xs: reduce_all(builder, len(gone), xs, start, step),
-        zip_arrays(builder, len(order), nodes),
+        lambda xs: reduce_all(builder, depth, xs, start, step),
+        zip_arrays(builder, len(kept) + depth, nodes),
     )
     shape = tuple(arrays[0].shape[k] for k in kept)
     found = unzip_tensors(builder, len(kept), node, [(each.element, shape) for each in op.results])
     dimensions = [results.index(k) for k in kept]
     return [broadcast_tensor(each, op.result.shape, dimensions) for each in found]
+
+
+def _join_dimensions(
+    builder: Builder, tensors: Sequence[Tensor], order: Sequence[int], count: int
+) -> list[Node]:
+    """Return the result of a convolution with its last `count` dimensions, in a new order, joined:
+    its features are next to each other, and are added up in vectors.
+
+    Return nothing if these dimensions are not next to each other, or there are other tensors."""
+    kept, gone = order[:-count], list(order[-count:])
+    tensor = tensors[0]
+    varying = list(tensor.varying)
+    first = varying.index(gone[0]) if gone and gone[0] in varying else len(varying)
+    if (
+        len(tensors) > 1
+        or count < 2
+        or tensor.is_ordered
+        or sorted(varying) != sorted(order)
+        or varying[first : first + count] != gone
+    ):
+        return []
+    node = builder.store_if_computed(tensor.make())
+    for _ in range(count - 1):
+        node = builder.map_at(first, builder.join, node)
+    joined = [each for each in varying if each not in gone[1:]]
+    return [permute_dimensions(builder, node, [joined.index(each) for each in (*kept, gone[0])])]
 
 
 def window_moves(op: TypedOp, sizes: Sequence[int], counts: Sequence[int]) -> list[WindowMove]:
