@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -98,11 +99,8 @@ def test_gathers_are_avoided_where_the_microcode_makes_them_wait(
 
 def test_code_for_machines_with_slow_gathers_has_none() -> None:
     text = machine_measurement.GATHER_PROGRAM.format(rows=512)
-    ir = (
-        rl.loads(text, name="columns.rise", strategy="none")
-        .main.lower(np.ones((512, 17), np.float32))
-        .as_text("llvm")
-    )
+    program: Any = rl.loads(text, name="columns.rise", strategy="none")
+    ir = program.main.lower(np.ones((512, 17), np.float32)).as_text("llvm")
     counts: list[int] = []
     for speedup in (0.5, 2.0):
         with machine.assume_machine(replace(machine.this_machine(), gather_speedup=speedup)):
