@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -182,8 +184,10 @@ def test_few_rows_read_columns_as_they_lie() -> None:
     assert tiles.is_parallel
     assert str(tiles).endswith("4 products of each sum at a time, in place, in parallel")
     assert choose_tiles(MatmulShape(6, 4096, 4096, 4, is_row_major=False), machine).depth == 0
-    assert choose_tiles(MatmulShape(6, 4096, 4096, 4), machine, ahead=True).depth == 0
+    assert choose_tiles(MatmulShape(6, 4096, 4096, 4), machine, ahead=True) == tiles
+    one_core = replace(machine, cores=1)
+    assert choose_tiles(MatmulShape(6, 4096, 4096, 4), one_core, ahead=True).depth == 0
     assert choose_tiles(MatmulShape(16, 4096, 4096, 4), machine).depth == 0
     odd = choose_tiles(MatmulShape(2, 4097, 4096, 4), machine)
-    assert odd.columns_per_thread == 4097
-    assert not odd.is_parallel
+    assert odd.columns_per_thread == 1024
+    assert odd.is_parallel

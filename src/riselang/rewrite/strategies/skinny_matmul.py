@@ -89,7 +89,8 @@ def streamed_tiles(
         split_columns = choice(
             tile_columns_with_matrix(columns_per_thread), tile_columns(columns_per_thread)
         )
-        multiply = split_columns >> multiply @ loop(2) >> parallel() @ loop(1)
+        share_columns = split_columns >> multiply @ loop(2) >> parallel() @ loop(1)
+        multiply = _ShareColumns(columns_per_thread, share_columns, multiply)
     return before_epilogue(try_(parallel_as_map) >> multiply)
 
 
@@ -162,6 +163,34 @@ class PeelColumns(Strategy):
 
     def __str__(self) -> str:
         return f"peel_columns({self.columns}, {self.multiply}, {self.multiply_others})"
+
+
+@dataclass(frozen=True, repr=False)
+class _ShareColumns(Strategy):
+    """Multiplies by columns in threads, and by those that do not fill a thread's share on one."""
+
+    columns: int
+    """The share of a thread."""
+    multiply: Strategy
+    multiply_others: Strategy
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        product = match_product(term)
+        if product is None:
+            return Failure(self, "expected a matrix multiplication", term, closeness=CONDITION)
+        length = product.sizes[1]
+        in_shares = length // self.columns * self.columns
+        if not length.is_constant or in_shares == length or product.has_matrix:
+            return self.multiply.run(term, setting)
+        multiply_parts = seq(
+            function(argument(interchange() >> argument(self.multiply))),
+            argument(interchange() >> argument(self.multiply_others)),
+        )
+        share = interchange() >> argument(peel_map(in_shares.constant) >> multiply_parts)
+        return share.run(term, setting)
+
+    def __str__(self) -> str:
+        return f"share_columns({self.columns}, {self.multiply}, {self.multiply_others})"
 
 
 _swap_zip = reduce_of_zip_swapped >> simplify()

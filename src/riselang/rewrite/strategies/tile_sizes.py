@@ -36,6 +36,10 @@ MAX_TILES_IN_PLACE = 8
 FEW_ROWS, ROWS_AT_ONCE, VECTORS_AT_ONCE = 8, 4, 4
 """With at most `FEW_ROWS` rows, columns are read once, without packing. `ROWS_AT_ONCE` rows are
 read together: a cache holds that many lines at addresses that differ by a power of two."""
+MAX_UNEQUAL = 0.75
+"""Threads have unequal shares if these take at most this part of the time of equal ones."""
+MANY_TILES = 32
+"""From how many vectors on the share of a thread consists of whole tiles."""
 MIN_BYTES_PER_THREAD = 1 << 8
 """The minimum number of bytes that a thread reads from each row: a few cache lines, since a core
 reads memory more slowly than all of them together."""
@@ -82,8 +86,11 @@ def choose_common_tiles(
 ) -> Tiles:
     """Choose the tiles that take the fewest cycles, relative to the best ones for each shape, on
     average over typical shapes of a multiplication whose sizes are known only at run time."""
-    if not ahead and all(is_streamed(shape, machine) for shape in shapes):
-        return _choose_streamed_tiles(shapes[-1], machine)
+    if all(is_streamed(shape, machine) for shape in shapes):
+        streamed = _choose_streamed_tiles(shapes[-1], machine)
+        # Tiles of packed columns share out the rows, of which there are too few for threads.
+        if not ahead or streamed.is_parallel:
+            return streamed
     candidates = list(
         dict.fromkeys(
             tiles
@@ -150,13 +157,23 @@ def _choose_streamed_tiles(shape: MatmulShape, machine: Machine) -> Tiles:
 
 
 def columns_per_thread(shape: MatmulShape, machine: Machine) -> int:
-    """The number of columns per thread, which is the same for all threads, and large enough for
-    efficient reads."""
+    """The number of columns per thread, large enough for efficient reads.
+
+    It is the same for all threads if it can be; otherwise, one thread computes a few that remain.
+    """
     if "columns" in shape.symbolic:
         return MIN_BLOCK_COLUMNS
     max_threads = min(machine.cores, shape.columns * shape.bytes // MIN_BYTES_PER_THREAD)
     counts = range(max_threads, 0, -1) if shape.is_parallel else ()
-    return shape.columns // next((each for each in counts if shape.columns % each == 0), 1)
+    equal = shape.columns // next((each for each in counts if shape.columns % each == 0), 1)
+    lanes = machine.lanes(shape.bytes)
+    share = shape.columns // max(1, max_threads)
+    share -= share % (lanes * VECTORS_AT_ONCE if share >= MANY_TILES * lanes else lanes)
+    if not counts or share == 0:
+        return equal
+    threads_left, columns_left = divmod(shape.columns, share)
+    unequal = ceil_div(threads_left, max_threads) * share + columns_left
+    return share if unequal < MAX_UNEQUAL * equal else equal
 
 
 def _candidates(shape: MatmulShape, machine: Machine, *, ahead: bool) -> Iterator[Tiles]:
