@@ -204,8 +204,9 @@ class _BlockedTiles:
         square = square_lanes(self.rows, self.lanes) if self.transposed else 0
         pack_columns = at_columns(_PackColumns(self.lanes, run_copies)) @ loop(2) >> hoist()
         if self.piece:
-            # Not if an epilogue or a matrix is read with the columns: then threads share blocks.
-            pack_columns >>= try_(_share_pieces(self.piece, is_packed=True))
+            # Not if a matrix is read with the columns: then threads share blocks.
+            share_pieces = (_share_pieces(self.piece, is_packed=each) for each in (True, False))
+            pack_columns >>= try_(choice(*share_pieces))
         if self.packs_pieces:
             pack_piece = at_columns(_PackColumns(self.lanes, map_as_loop)) @ loop(2) >> hoist()
             share_pieces = _share_pieces(self.piece, is_packed=False)

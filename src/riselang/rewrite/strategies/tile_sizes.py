@@ -221,9 +221,9 @@ def _candidates(shape: MatmulShape, machine: Machine, *, ahead: bool) -> Iterato
                 pass
             elif is_packed and is_prefetched(machine):
                 tiles = _prefetched(tiles, shape, machine, ahead=ahead)
-                if not shape.has_epilogue:
-                    # Operands of an epilogue are read with the columns, so threads share blocks.
-                    yield from _pieces(tiles, shape, machine)
+                yield from _pieces(tiles, shape, machine, ahead=ahead)
+                # The operands of an epilogue are read with columns that are packed before.
+                if not shape.has_epilogue and not ahead:
                     yield from _own_pieces(tiles, shape, machine)
             elif is_prefetched(machine):
                 tiles = replace(tiles, columns_ahead=_columns_ahead(tiles.columns, shape))
@@ -258,17 +258,31 @@ def _columns_are_read_in_place(tiles: Tiles, shape: MatmulShape, machine: Machin
     )
 
 
-def _pieces(tiles: Tiles, shape: MatmulShape, machine: Machine) -> Iterator[Tiles]:
-    """Yield tiles whose blocks are divided into pieces of columns, one or more for a thread."""
+def _pieces(tiles: Tiles, shape: MatmulShape, machine: Machine, *, ahead: bool) -> Iterator[Tiles]:
+    """Yield tiles whose blocks are divided into pieces of columns, one or more for a thread.
+
+    If columns are packed beforehand, they come from memory, so a block may have all rows, or as
+    many as stay in the L2 cache: the fewer blocks there are, the fewer threads read the same
+    columns.
+    """
     column_tiles = ceil_div(shape.columns, tiles.columns)
-    blocks = ceil_div(shape.rows, tiles.rows * tiles.block)
-    has_enough = blocks >= PIECES_PER_THREAD * machine.cores
-    if machine.cores == 1 or not shape.is_parallel or tiles.depth or has_enough:
+    row_tiles = ceil_div(shape.rows, tiles.rows)
+    if machine.cores == 1 or not shape.is_parallel or tiles.depth:
         return
-    for count in range(2, PIECES_PER_THREAD + 1):
-        piece = ceil_div(column_tiles, count)
-        if ceil_div(column_tiles, piece) == count:
-            yield replace(tiles, piece=piece)
+    tile_bytes = tiles.rows * shape.depth * shape.bytes
+    least_blocks = ceil_div(row_tiles * tile_bytes, machine.cache_bytes(2) // 2)
+    most_pieces = PIECES_PER_THREAD * machine.cores
+    large_block = ceil_div(row_tiles, least_blocks) if ahead else tiles.block
+    for block in dict.fromkeys((tiles.block, large_block)):
+        blocks = ceil_div(row_tiles, block)
+        if blocks >= most_pieces:
+            continue
+        is_large = block > tiles.block
+        most = most_pieces // blocks if is_large else PIECES_PER_THREAD
+        for count in range(2, min(most, column_tiles) + 1):
+            piece = ceil_div(column_tiles, count)
+            if ceil_div(column_tiles, piece) == count:
+                yield replace(tiles, block=block, piece=piece)
 
 
 def _own_pieces(tiles: Tiles, shape: MatmulShape, machine: Machine) -> Iterator[Tiles]:
