@@ -418,3 +418,20 @@ def test_more_outputs_than_elements_are_refused_at_once() -> None:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
     with pytest.raises(rl.LimitationError, match="but the node has 2 outputs"):
         rl.from_onnx(model)
+
+
+@pytest.mark.parametrize(
+    ("scales", "problem"),
+    [
+        (np.ones((2, 2), np.float32), "scales must be a vector of 2, but its shape is"),
+        (np.ones(3, np.float32), "scales must be a vector of 2, but its shape is"),
+        (np.array([1, np.inf], np.float32), "scales must be finite"),
+    ],
+)
+def test_scales_that_are_no_vector_are_refused(scales: np.ndarray, problem: str) -> None:
+    constant = onnx.numpy_helper.from_array(scales, "scales")
+    node = helper.make_node("Resize", ["x", "", "scales"], ["y"])
+    proto = model([node], [tensor("x", [2, 3])], [tensor("y", None)])
+    proto.graph.initializer.append(constant)
+    with pytest.raises(rl.RiseError, match=problem):
+        rl.from_onnx(proto)(X)

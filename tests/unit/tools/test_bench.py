@@ -118,7 +118,8 @@ def test_rivals_take_turns() -> None:
     order: list[str] = []
     rivals = [(lambda: order.append("a"), 1), (lambda: order.append("b"), 2)]
     samples = time_interleaved(rivals, 3, lambda: order.append("|"))
-    assert "".join(order) == "abb|abb|abb|"
+    # Every second round is in reverse order.
+    assert "".join(order) == "abb|bba|abb|"
     assert [len(each) for each in samples] == [3, 3]
 
 
@@ -127,7 +128,7 @@ def test_after_a_rest_the_first_call_is_not_measured(monkeypatch: pytest.MonkeyP
     order: list[str] = []
     rivals = [(lambda: order.append("a"), 1), (lambda: order.append("b"), 2)]
     samples = time_interleaved(rivals, 2, lambda: order.append("|"), rest=1e-6)
-    assert "".join(order) == "aabbb|aabbb|"
+    assert "".join(order) == "aabbb|bbbaa|"
     assert [len(each) for each in samples] == [2, 2]
 
 

@@ -128,6 +128,17 @@ def _extrapolated(node: Node, x: Value, axis: int, gone: Array) -> Value:
     return select(mask, node.number("extrapolation_value", 0.0), x)
 
 
+def _check_vector(name: str, values: Any, count: int) -> None:
+    """Raise an error unless a known operand, if there is one, is a vector of finite numbers."""
+    if values is None or not np.size(values):
+        return
+    shape = np.shape(values)
+    if shape != (count,):
+        raise LimitationError(f"{name} must be a vector of {count}, but its shape is {shape}")
+    if not np.isfinite(np.asarray(values, np.float64)).all():
+        raise LimitationError(f"{name} must be finite")
+
+
 def _extents(
     node: Node, x: Value, axes: list[int]
 ) -> tuple[list[float], list[int], list[tuple[float, float]]]:
@@ -139,6 +150,9 @@ def _extents(
         sizes_in = None
     else:
         region, given, sizes_in = node.known(1), node.known(2), node.known(3)
+    _check_vector("roi", region, 2 * len(axes))
+    _check_vector("scales", given, len(axes))
+    _check_vector("sizes", sizes_in, len(axes))
     parts = [(0.0, 1.0)] * len(axes)
     if region is not None and region.size:
         count = len(axes)
