@@ -14,7 +14,7 @@ import llvmlite.binding as binding
 
 from riselang.native.llvm import temporary_pool, thread_pool
 from riselang.native.llvm.target import Target, tuning
-from riselang.native.llvm.wide_stores import divide_wide_stores
+from riselang.native.llvm.wide_stores import divide_wide_stores, has_wide_stores
 from riselang.support.errors import InternalError
 from riselang.support.forking import acquire_for_forks, hold_forks
 from riselang.support.profiling import time_span
@@ -142,8 +142,6 @@ def _optimize_module(
 ) -> Any:
     """Return an optimized module, with the functions of `library`, which is LLVM IR, too."""
     with time_span("LLVM"), time_span("parse"):
-        if target.vector_bits is not None:
-            ir = divide_wide_stores(ir, target.vector_bits)
         module = _parse(ir, target)
         if library:
             module.link_in(_parse(library, target))
@@ -156,7 +154,13 @@ def _optimize_module(
     builder = binding.create_pass_builder(machine, options)
     with time_span("LLVM"), time_span("optimize"):
         builder.getModulePassManager().run(module, builder)
-    return module
+    return _store_in_order(module, target) if has_wide_stores(ir, target.vector_bits) else module
+
+
+def _store_in_order(module: Any, target: Target) -> Any:
+    """Divide the stores of long vectors, after LLVM has replaced loads of what they store."""
+    with time_span("LLVM"), time_span("divide stores"):
+        return _parse(divide_wide_stores(str(module), target.vector_bits), target)
 
 
 def _compile_module(
